@@ -1,4 +1,4 @@
-// Vercel AI SDK over MCP: the model searches for tools and calls them by itself.
+// Vercel AI SDK over MCP: the model searches for tools and calls them by itself. Needs ai, @ai-sdk/mcp, @ai-sdk/openai-compatible.
 import { createMCPClient } from '@ai-sdk/mcp';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, stepCountIs } from 'ai';

@@ -1,4 +1,4 @@
-"""Anthropic Messages API: a tool search of one's own, answered with references to tools."""
+"""Anthropic Messages API: a tool search of one's own, answered with references to tools. Needs anthropic, httpx."""
 import os, sys
 import httpx
 from anthropic import Anthropic

@@ -1,4 +1,4 @@
-"""LangChain over MCP: the model searches for tools and calls them by itself."""
+"""LangChain over MCP: the model searches for tools and calls them by itself. Needs langchain, langchain-openai, langchain-mcp-adapters."""
 import asyncio, os, sys
 from langchain.agents import create_agent
 from langchain_mcp_adapters.client import MultiServerMCPClient

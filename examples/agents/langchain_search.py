@@ -1,4 +1,4 @@
-"""LangChain over HTTP: each model call is given the tools that fit what the user asks for."""
+"""LangChain over HTTP: each model call is given the tools that fit what the user asks for. Needs langchain, langchain-openai, httpx."""
 import os, sys
 import httpx
 from langchain.agents import create_agent

@@ -1,4 +1,4 @@
-"""LlamaIndex over MCP: the model searches for tools and calls them by itself."""
+"""LlamaIndex over MCP: the model searches for tools and calls them by itself. Needs llama-index-core, llama-index-llms-openai-like, llama-index-tools-mcp."""
 import asyncio, os, sys
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.llms.openai_like import OpenAILike

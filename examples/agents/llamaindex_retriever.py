@@ -1,4 +1,4 @@
-"""LlamaIndex over HTTP: a tool retriever, which gives the model the tools that fit."""
+"""LlamaIndex over HTTP: a tool retriever, which gives the model the tools that fit. Needs llama-index-core, llama-index-llms-openai-like, llama-index-tools-mcp, httpx."""
 import asyncio, os, sys
 import httpx
 from llama_index.core.agent.workflow import FunctionAgent

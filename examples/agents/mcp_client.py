@@ -1,4 +1,4 @@
-"""Any MCP client: find a tool, and call the best one with arguments of its schema."""
+"""Any MCP client: find a tool, and call the best one with arguments of its schema. Needs mcp>=2.0, httpx2."""
 import asyncio, json, os, sys
 import httpx2
 from mcp import Client

@@ -1,4 +1,4 @@
-// Any MCP client: find a tool, and call the best one with arguments of its schema.
+// Any MCP client: find a tool, and call the best one with arguments of its schema. Needs @modelcontextprotocol/client.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
 const { TOOLSTREAM_SERVER = 'http://127.0.0.1:8665', TOOLSTREAM_TOKEN = 'none' } = process.env;

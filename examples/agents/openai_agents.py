@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK over MCP: the model searches for tools and calls them by itself."""
+"""OpenAI Agents SDK over MCP: the model searches for tools and calls them by itself. Needs openai-agents."""
 import asyncio, os, sys
 from agents import Agent, Runner
 from agents.mcp import MCPServerStreamableHttp

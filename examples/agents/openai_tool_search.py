@@ -1,4 +1,4 @@
-"""OpenAI Responses API: the model's own tool search, which this program answers."""
+"""OpenAI Responses API: the model's own tool search, which this program answers. Needs openai, httpx."""
 import json, os, sys
 import httpx
 from openai import OpenAI

@@ -8,14 +8,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/scripted"
 )
 
-// rule is what the server answers: it tells the two questions of toolstream
-// apart by what they hold.
+// rule answers the two questions of toolstream, which it tells apart by their
+// content.
 func rule(r llmtest.Request) llmtest.Reply {
 	if q, err := scripted.Read(r.User); err == nil {
 		raw, err := q.Shape.JSON(described(q))
@@ -28,7 +28,24 @@ func rule(r llmtest.Request) llmtest.Reply {
 		Query *string `json:"query"`
 	}
 	if json.NewDecoder(strings.NewReader(r.User)).Decode(&search) == nil && search.Query != nil {
-		return reply(rewritten(*search.Query))
+		// A need of each clause, and an argument of each kind of value that its spelling tells.
+		query := *search.Query
+		clauses := text.Clauses(query)
+		if len(clauses) == 0 {
+			clauses = []string{query}
+		}
+		needs := []need{}
+		for _, clause := range clauses[:min(len(clauses), maxNeeds)] {
+			clause = strings.TrimSpace(strings.TrimRight(clause, ".?!,; "))
+			needs = append(needs, need{clause, clause, "What comes of this: " + inside(clause)})
+		}
+		found := []argument{}
+		for _, k := range kinds() {
+			if k.written.MatchString(query) {
+				found = append(found, k.argument)
+			}
+		}
+		return reply(map[string]any{"needs": needs, "arguments": found})
 	}
 	return llmtest.Reply{Refusal: "This server knows the two questions of toolstream only."}
 }
@@ -43,7 +60,7 @@ func reply(v any) llmtest.Reply {
 
 // described is what the document says of itself, in sentences. Nothing is said
 // in English of a document in another language.
-func described(q *scripted.Question) *answer.Answer {
+func described(q *scripted.Question) *prompts.Answer {
 	a := q.Answer()
 	if a.Response, a.Examples = "", nil; a.Description == "" {
 		a.Description = within(q.Document)
@@ -63,8 +80,8 @@ func described(q *scripted.Question) *answer.Answer {
 	return a
 }
 
-// within returns the first sentence of what an operation or function says of
-// itself that stands within the document.
+// within returns the first sentence of the description of an operation or function
+// in the document.
 func within(document string) string {
 	type self struct {
 		Description string `json:"description"`
@@ -120,21 +137,6 @@ type argument struct {
 
 const maxNeeds = 5
 
-// rewritten makes a need of each clause of a query, and an argument of each
-// kind of value that can be told by how it is written.
-func rewritten(query string) any {
-	clauses := text.Clauses(query)
-	if len(clauses) == 0 {
-		clauses = []string{query}
-	}
-	needs := []need{}
-	for _, clause := range clauses[:min(len(clauses), maxNeeds)] {
-		clause = strings.TrimSpace(strings.TrimRight(clause, ".?!,; "))
-		needs = append(needs, need{clause, clause, "What comes of this: " + inside(clause)})
-	}
-	return map[string]any{"needs": needs, "arguments": argumentsOf(query)}
-}
-
 type kind struct {
 	argument
 	written *regexp.Regexp
@@ -148,14 +150,4 @@ func kinds() []kind {
 		{argument{"time", "string", "The time of day."}, regexp.MustCompile(`(?i)\b\d{1,2}(:\d\d| ?[ap]m)\b`)},
 		{argument{"amount", "number", "The amount of money."}, regexp.MustCompile(`[$€£]\s?\d|\b\d+ (dollars|euros|pounds)\b`)},
 	}
-}
-
-func argumentsOf(query string) []argument {
-	found := []argument{}
-	for _, k := range kinds() {
-		if k.written.MatchString(query) {
-			found = append(found, k.argument)
-		}
-	}
-	return found
 }

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/adapter/openai"
-	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/openai"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer/grounding"
@@ -32,14 +33,10 @@ func serve(t *testing.T) *openai.Chat {
 		done <- err
 	}()
 	first, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	go func() { _, _ = io.Copy(io.Discard, r) }()
 	c, err := openai.NewChat(openai.ChatConfig{URL: regexp.MustCompile(`http\S+`).FindString(first), Name: "rules"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -61,9 +58,7 @@ func registry(t *testing.T) []formats.Item {
 	var out []formats.Item
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		items, _ := formats.Parse(data, formats.Options{Source: file})
 		for _, it := range items {
 			if it.Kind != schema.KindProvider {
@@ -117,16 +112,12 @@ func TestQueriesAreRewritten(t *testing.T) {
 		Stage: llm.StageRewrite, System: "s", User: `{"query":"Tell me the weather in Oslo tomorrow, and mail it to ann@example.org.","descriptions":[],"documents":[]}`,
 		Schema: llm.Schema{Name: "rewritten_query", JSON: json.RawMessage(`{"type":"object","additionalProperties":false,"required":[],"properties":{}}`)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var a struct {
 		Needs     []need     `json:"needs"`
 		Arguments []argument `json:"arguments"`
 	}
-	if err := json.Unmarshal(got.JSON, &a); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(got.JSON, &a))
 	if len(a.Needs) != 2 || !strings.Contains(a.Needs[0].Intent, "weather") || !strings.Contains(a.Needs[1].Intent, "mail") {
 		t.Errorf("needs %+v", a.Needs)
 	}

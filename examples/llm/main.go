@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends, and then says what it served.
+// run serves until ctx ends, and then prints its counts.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("llm", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:8668", "address")
@@ -51,11 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "answers by rules at %s\n\n    export TOOLSTREAM_LLM_BASE_URL=%s TOOLSTREAM_LLM_MODEL=rules\n    toolstream up\n\n", s.URL(), s.URL())
 	<-ctx.Done()
-	tell(out, s.Counts())
-	return s.Close()
-}
-
-func tell(out io.Writer, c llmtest.Counts) {
+	c := s.Counts()
 	fmt.Fprintf(out, "%d calls, %d words of prompts, %d of answers\n", c.Calls, c.Prompt, c.Completion)
 	var names []string
 	for name := range c.By {
@@ -65,4 +61,5 @@ func tell(out io.Writer, c llmtest.Counts) {
 	for _, name := range names {
 		fmt.Fprintf(out, "  %-14s %6d\n", name, c.By[name].Calls)
 	}
+	return s.Close()
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -24,9 +25,7 @@ func load(t *testing.T) (tools, providers map[string]formats.Item) {
 	tools, providers = map[string]formats.Item{}, map[string]formats.Item{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		items, problems := formats.Parse(data, formats.Options{Source: file})
 		for _, p := range problems {
 			t.Error(&p)
@@ -74,9 +73,7 @@ func TestRegistry(t *testing.T) {
 func TestLabels(t *testing.T) {
 	tools, _ := load(t)
 	data, err := os.ReadFile("queries.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	seen := map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {
@@ -89,9 +86,7 @@ func TestLabels(t *testing.T) {
 				Alternatives []string `json:"alternatives"`
 			} `json:"labels"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &q))
 		if q.ID == "" || q.Query == "" || len(q.Labels) == 0 || seen[q.ID] {
 			t.Errorf("query %q is not whole or there twice", q.ID)
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -16,15 +15,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/audit"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 func newAudit(con *console) *cobra.Command {
-	return group(&cobra.Command{Use: "audit", Short: "Show, verify and export who did what"},
+	return program.Group(&cobra.Command{Use: "audit", Short: "Show, verify and export who did what"},
 		newAuditTail(con), newAuditVerify(con), newAuditExport(con))
 }
 
-// tailEvery is how often a tail that goes on asks for more.
+// tailEvery is the interval between two requests for more records.
 const tailEvery = time.Second
 
 func newAuditTail(con *console) *cobra.Command {
@@ -35,29 +35,56 @@ func newAuditTail(con *console) *cobra.Command {
 		Use: "tail", Short: "Show the last records of the audit log", Args: cobra.NoArgs,
 		Example: "  toolstream audit tail -f\n  toolstream audit tail --since 24h --decision denied --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := knownWord(cmd, "--decision", cmp.Or(decision, string(audit.Denied)), string(audit.Allowed), string(audit.Denied)); err != nil {
+			if err := program.KnownWord(cmd, "--decision", cmp.Or(decision, string(audit.Denied)), string(audit.Allowed), string(audit.Denied)); err != nil {
 				return err
 			}
 			if limit < 1 || limit > 1000 {
-				return misused(cmd, "--limit is %d; it is 1 to 1000", limit)
+				return program.Misused(cmd, "--limit is %d; it is 1 to 1000", limit)
 			}
 			from, err := timeOf(cmd, since)
 			if err != nil {
 				return err
 			}
 			query := given("who", who, "action", action, "tool", tool, "decision", decision, "since", from, "limit", strconv.Itoa(limit))
-			return con.tailAudit(cmd.Context(), query, follow)
+			all := query.Has("since") // otherwise the last records
+			shown := []audit.Opened{}
+			for first := true; ; first = false {
+				var page audit.Excerpt
+				err := con.client().Get(cmd.Context(), "/v1/audit", query, &page)
+				if follow && cmd.Context().Err() != nil {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				query.Set("cursor", page.Cursor)
+				shown = append(shown, page.Records...)
+				if follow || page.End || !all {
+					if err := showAudit(con, shown, first, follow); err != nil || !follow {
+						return err
+					}
+					shown = nil
+				}
+				if !page.End {
+					continue
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil
+				case <-time.After(tailEvery):
+				}
+			}
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&follow, "follow", "f", false, "go on with what is written, until interrupted")
+	flags.BoolVarP(&follow, "follow", "f", false, "print new records too, until interrupted")
 	flags.StringVar(&who, "who", "", "only of the caller of this name")
 	flags.StringVar(&action, "action", "", "only of this operation, such as put-source")
 	flags.StringVar(&tool, "tool", "", "only about this tool or provider")
 	flags.StringVar(&decision, "decision", "", "only allowed, or denied")
 	flags.StringVar(&since, "since", "", sinceHelp)
 	flags.IntVar(&limit, "limit", 100, "how many, 1 to 1000; with --since, in each call of the server")
-	fixed(cmd, "decision", string(audit.Allowed), string(audit.Denied))
+	program.Fixed(cmd, "decision", string(audit.Allowed), string(audit.Denied))
 	return cmd
 }
 
@@ -73,76 +100,37 @@ func timeOf(cmd *cobra.Command, since string) (string, error) {
 	}
 	at, err := time.Parse(time.RFC3339, since)
 	if err != nil {
-		return "", misused(cmd, "--since is %q; it is a time such as 2026-01-31T08:00:00Z, or how long ago, such as 36h", since)
+		return "", program.Misused(cmd, "--since is %q; it is a time such as 2026-01-31T08:00:00Z, or how long ago, such as 36h", since)
 	}
 	return at.UTC().Format(time.RFC3339), nil
 }
 
-// tailAudit shows the last records, or all since a time, and with follow those that come.
-func (c *console) tailAudit(ctx context.Context, query url.Values, follow bool) error {
-	all := query.Has("since")
-	shown := []audit.Opened{}
-	for first := true; ; first = false {
-		var page audit.Excerpt
-		err := c.client().Get(ctx, "/v1/audit", query, &page)
-		if follow && ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		query.Set("cursor", page.Cursor)
-		shown = append(shown, page.Records...)
-		if follow || page.End || !all {
-			if err := c.showAudit(shown, first, follow); err != nil || !follow {
-				return err
-			}
-			shown = nil
-		}
-		if !page.End {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(tailEvery):
-		}
+// showAudit prints records: as a whole, or one by one if more follow.
+func showAudit(con *console, records []audit.Opened, first, follow bool) error {
+	if con.Structured() && !follow {
+		return con.PrintData(records)
 	}
-}
-
-// showAudit prints records: in one piece, or one after the other where more follow.
-func (c *console) showAudit(records []audit.Opened, first, follow bool) error {
-	if c.structured() && !follow {
-		return c.printData(records)
-	}
-	if c.structured() {
+	if con.Structured() {
 		for _, r := range records {
 			line, err := json.Marshal(r)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(c.out, string(line))
+			fmt.Fprintln(con.Out, string(line))
 		}
 		return nil
 	}
-	t := newTable("TIME", "WHO", "ROLE", "ACTION", "STATUS", "DECISION", "PATH…")
+	t := program.NewTable("TIME", "WHO", "ROLE", "ACTION", "STATUS", "DECISION", "PATH…")
 	for _, r := range records {
-		t.add(r.Time.Local().Format(time.DateTime), caller(r), r.Role, r.Action, statusOf(r.Status), r.Decision, r.Path+told(r))
+		t.Add(r.Time.Local().Format(time.DateTime), caller(r), r.Role, r.Action, count(r.Status), r.Decision, r.Path+told(r))
 	}
 	if first || len(records) > 0 {
-		c.printTable(t)
+		con.PrintTable(t)
 	}
 	return nil
 }
 
-func statusOf(code int) string {
-	if code == 0 {
-		return ""
-	}
-	return strconv.Itoa(code)
-}
-
-// caller says who a record is of.
+// caller returns the subject or the address of a record, "(erased)" if it was erased.
 func caller(r audit.Opened) string {
 	switch {
 	case r.Erased:
@@ -153,7 +141,7 @@ func caller(r audit.Opened) string {
 	return r.Address
 }
 
-// told is what a record says beside its columns.
+// told returns the details of a record that have no column.
 func told(r audit.Opened) string {
 	var parts []string
 	for i, t := range r.Tools {
@@ -194,7 +182,7 @@ func newAuditExport(con *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = io.Copy(con.out, body)
+			_, err = io.Copy(con.Out, body)
 			return errors.Join(err, body.Close())
 		},
 	}
@@ -208,7 +196,7 @@ func newAuditVerify(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify [FILE]", Short: "Look for records that were changed, removed, inserted or moved", Args: cobra.MaximumNArgs(1),
 		Long: "Verifies the audit log of the tenant as the server has it, or an export of it. Says which record breaks which chain, and why; the exit code is then 1.\n\n" +
-			"Records at the end of a chain can be cut off without a trace in what is left. What the server knows of the ends is compared; keep what `verify --json` prints elsewhere, and give it to a later one with --heads, so that not even the server can hide it.",
+			"Records at the end of a chain can be cut off without a trace in the rest. The command compares the ends that the server knows; keep the output of `verify --json` elsewhere, and give it to a later verify with --heads, so that not even the server can hide a cut.",
 		Example: "  toolstream audit verify --json > heads.json\n  toolstream audit verify --heads heads.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			known, err := readHeads(heads)
@@ -219,15 +207,15 @@ func newAuditVerify(con *console) *cobra.Command {
 			if len(args) == 1 {
 				err = verifyFile(v, args[0])
 			} else {
-				known, err = con.verifyServer(cmd.Context(), v, known)
+				known, err = verifyServer(cmd.Context(), con, v, known)
 			}
 			if err != nil {
 				return err
 			}
-			return con.showReport(v.Finish(known...))
+			return showReport(con, v.Finish(known...))
 		},
 	}
-	cmd.Flags().StringVar(&heads, "heads", "", "`FILE` of what an earlier verify printed as JSON: the log must reach as far")
+	cmd.Flags().StringVar(&heads, "heads", "", "`FILE` with the JSON output of an earlier verify: the log must reach as far")
 	cmd.Flags().BoolVar(&partial, "partial", false, "the first records are not there: they have aged out, or the export has a --since")
 	return cmd
 }
@@ -256,14 +244,14 @@ func verifyFile(v *audit.Verifier, name string) error {
 	return errors.Join(v.Read(f), f.Close())
 }
 
-// verifyServer reads the log of the server, and adds the ends of chains that it knows beside
-// the log: those are asked for first, as the log grows.
-func (c *console) verifyServer(ctx context.Context, v *audit.Verifier, known []audit.Head) ([]audit.Head, error) {
+// verifyServer reads the log of the server and also returns the chain ends that the server
+// knows. It asks for the ends first, because the log grows.
+func verifyServer(ctx context.Context, con *console, v *audit.Verifier, known []audit.Head) ([]audit.Head, error) {
 	var list audit.HeadList
-	if err := c.client().Get(ctx, "/v1/audit/heads", nil, &list); err != nil {
+	if err := con.client().Get(ctx, "/v1/audit/heads", nil, &list); err != nil {
 		return nil, err
 	}
-	body, header, err := c.client().Send(ctx, http.MethodGet, "/v1/audit:export", nil, "", nil)
+	body, header, err := con.client().Send(ctx, http.MethodGet, "/v1/audit:export", nil, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -272,17 +260,17 @@ func (c *console) verifyServer(ctx context.Context, v *audit.Verifier, known []a
 	return append(known, list.Heads...), errors.Join(v.Read(body), body.Close())
 }
 
-// showReport prints what a verification has found. Faults are an error.
-func (c *console) showReport(r audit.Report) error {
-	err := c.show(r, func() {
+// showReport prints the result of a verification. It returns an error if there are faults.
+func showReport(con *console, r audit.Report) error {
+	err := con.Show(r, func() {
 		for n, f := range r.Faults {
 			if n == shownErrors {
-				c.printf("and %d more\n", len(r.Faults)-n)
+				con.Printf("and %d more\n", len(r.Faults)-n)
 				break
 			}
-			c.printf("%s\n", oneLine(faultText(f)))
+			con.Printf("%s\n", program.OneLine(faultText(f)))
 		}
-		c.printf("%d records in %d chains, %d faults\n", r.Records, len(r.Heads), len(r.Faults))
+		con.Printf("%d records in %d chains, %d faults\n", r.Records, len(r.Heads), len(r.Faults))
 	})
 	if err == nil && len(r.Faults) > 0 {
 		err = fmt.Errorf("the audit log is not as it was written: %d faults, first %s", len(r.Faults), faultText(r.Faults[0]))

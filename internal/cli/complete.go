@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -9,24 +9,18 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 // completionLimit bounds how long the tab key takes.
 const completionLimit = 2 * time.Second
 
-// fixed completes the values of a flag.
-func fixed(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the flag is not there, or completed twice
-	}
-}
-
 // completing completes arguments or a flag with the ids, or versions, of a list that the
 // server has at path, and with further values.
 func completing(con *console, list, path string, query url.Values, further ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if err := con.chooseServer(); err != nil {
+		if err := con.choose(); err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionLimit)
@@ -45,15 +39,13 @@ func completing(con *console, list, path string, query url.Values, further ...st
 }
 
 // completeEntities completes the ids of tools or providers.
-func completeEntities(con *console, s shelf) cobra.CompletionFunc {
+func completeEntities(con *console, s entityKind) cobra.CompletionFunc {
 	return completing(con, s.name, s.endpoint, url.Values{"limit": {"1000"}})
 }
 
 // completeProvider completes the flag --provider.
 func completeProvider(con *console, cmd *cobra.Command) {
-	if err := cmd.RegisterFlagCompletionFunc("provider", completeEntities(con, providerShelf())); err != nil {
-		panic(err) // the flag is not there, or completed twice
-	}
+	program.Completed(cmd, "provider", completeEntities(con, providerKind()))
 }
 
 // completeDeadLetters completes the ids of open dead letters.

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/filelock"
-	"github.com/toolstream/toolstream/internal/login"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/access/oauth"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/kit/files"
 )
 
 // contexts are the servers that a user has named, one of them in use.
@@ -24,14 +24,14 @@ type contexts struct {
 	Contexts map[string]serverContext `yaml:"contexts,omitempty"`
 }
 
-// serverContext is a server, what it is checked by, and the credentials for it.
+// serverContext is a server with its certificate authority and the client's credentials.
 type serverContext struct {
 	Server   string       `yaml:"server"`
 	Token    string       `yaml:"token,omitempty"`
 	CAFile   string       `yaml:"ca_file,omitempty"`
 	CertFile string       `yaml:"cert_file,omitempty"`
 	KeyFile  string       `yaml:"key_file,omitempty"`
-	Login    *login.Login `yaml:"login,omitempty"` // in place of a token
+	Login    *oauth.Login `yaml:"login,omitempty"` // in place of a token
 }
 
 func contextsFile() (string, error) {
@@ -42,8 +42,8 @@ func contextsFile() (string, error) {
 	return filepath.Join(dir, "toolstream", "contexts.yaml"), nil
 }
 
-// readContexts returns no contexts where there is no file of them, and no place for one: a
-// server has no home.
+// readContexts reads the file of contexts. It returns no contexts if the file is missing or
+// there is no home folder, as on a server.
 func readContexts() (contexts, error) {
 	all := contexts{Contexts: map[string]serverContext{}}
 	path, err := contextsFile()
@@ -73,7 +73,7 @@ func (all contexts) write() error {
 	}
 	text, err := yaml.Marshal(all)
 	if err == nil {
-		err = wholefile.Write(path, text, 0o600)
+		err = files.Write(path, text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("contexts in %s: %w", path, err)
@@ -90,38 +90,7 @@ func (all contexts) find(name string) (serverContext, error) {
 	return found, nil
 }
 
-// chooseServer decides which server the command talks to: flags go before the
-// environment, which goes before the context in use. The credentials of a context are
-// sent to the server of that context alone.
-func (c *console) chooseServer() error {
-	chosen := serverContext{
-		Server: os.Getenv("TOOLSTREAM_SERVER"), Token: os.Getenv("TOOLSTREAM_TOKEN"),
-		CAFile: os.Getenv("TOOLSTREAM_CA_FILE"), CertFile: os.Getenv("TOOLSTREAM_CERT_FILE"), KeyFile: os.Getenv("TOOLSTREAM_KEY_FILE"),
-	}
-	if c.context != "" || (c.server == "" && chosen.Server == "") {
-		all, err := readContexts()
-		if err != nil {
-			return err
-		}
-		if name := cmp.Or(c.context, all.Current); name != "" {
-			used, err := all.find(name)
-			if err != nil {
-				return err
-			}
-			chosen = chosen.or(used)
-			chosen.Server, c.used = used.Server, name
-		}
-	}
-	chosen = serverContext{Server: c.server, Token: c.token, CAFile: c.caFile, CertFile: c.certFile, KeyFile: c.keyFile}.or(chosen)
-	c.server, c.token = cmp.Or(chosen.Server, defaultServer), chosen.Token
-	c.caFile, c.certFile, c.keyFile = chosen.CAFile, chosen.CertFile, chosen.KeyFile
-	if c.token == "" {
-		c.session = chosen.Login
-	}
-	return nil
-}
-
-// or fills what is open with what another one has. A certificate and its key go together.
+// or fills empty fields from another context. A certificate and its key go together.
 func (s serverContext) or(other serverContext) serverContext {
 	s.Server, s.Token, s.CAFile = cmp.Or(s.Server, other.Server), cmp.Or(s.Token, other.Token), cmp.Or(s.CAFile, other.CAFile)
 	if s.CertFile == "" && s.KeyFile == "" {
@@ -132,7 +101,7 @@ func (s serverContext) or(other serverContext) serverContext {
 }
 
 func newContext(con *console) *cobra.Command {
-	return group(&cobra.Command{
+	return program.Group(&cobra.Command{
 		Use:   "context",
 		Short: "Name servers, and choose the server that commands talk to",
 		Long: `Keep the addresses and tokens of servers under names. Flags and the environment
@@ -143,7 +112,7 @@ func newContext(con *console) *cobra.Command {
 	},
 		&cobra.Command{
 			Use: "add NAME --server URL [--token TOKEN] [--ca-file FILE] [--cert-file FILE --key-file FILE]", Short: "Add or replace a context; the first one is used at once", Args: cobra.ExactArgs(1),
-			RunE: func(cmd *cobra.Command, args []string) error { return con.addContext(cmd, args[0]) },
+			RunE: func(cmd *cobra.Command, args []string) error { return addContext(con, cmd, args[0]) },
 		},
 		&cobra.Command{
 			Use: "use NAME", Short: "Talk to the server of this context from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: completeContexts,
@@ -157,7 +126,7 @@ func newContext(con *console) *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "list", Short: "List the contexts", Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error { return con.listContexts() },
+			RunE: func(*cobra.Command, []string) error { return listContexts(con) },
 		},
 		&cobra.Command{
 			Use: "remove NAME", Short: "Forget a context", Args: cobra.ExactArgs(1), ValidArgsFunction: completeContexts,
@@ -175,7 +144,8 @@ func newContext(con *console) *cobra.Command {
 	)
 }
 
-// changeContexts lets one process at a time read the contexts and write them back.
+// changeContexts reads the contexts and writes them back, under a lock against other
+// processes.
 func changeContexts(change func(*contexts) error) (err error) {
 	path, err := contextsFile()
 	if err == nil {
@@ -184,7 +154,7 @@ func changeContexts(change func(*contexts) error) (err error) {
 	if err != nil {
 		return err
 	}
-	release, err := filelock.Folder(filepath.Dir(path))
+	release, err := files.LockFolder(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -199,14 +169,14 @@ func changeContexts(change func(*contexts) error) (err error) {
 	return all.write()
 }
 
-func (c *console) addContext(cmd *cobra.Command, name string) error {
+func addContext(con *console, cmd *cobra.Command, name string) error {
 	if !cmd.Flags().Changed("server") {
-		return misused(cmd, "say with --server where %s is", name)
+		return program.Misused(cmd, "say with --server where %s is", name)
 	}
 	return changeContexts(func(all *contexts) error {
-		added := serverContext{Server: c.server}
+		added := serverContext{Server: con.Server}
 		if cmd.Flags().Changed("token") {
-			added.Token = c.token
+			added.Token = con.Token
 		}
 		for flag, path := range map[string]*string{"ca-file": &added.CAFile, "cert-file": &added.CertFile, "key-file": &added.KeyFile} {
 			if !cmd.Flags().Changed(flag) {
@@ -223,7 +193,7 @@ func (c *console) addContext(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (c *console) listContexts() error {
+func listContexts(con *console) error {
 	all, err := readContexts()
 	if err != nil {
 		return err
@@ -235,13 +205,13 @@ func (c *console) listContexts() error {
 		Used   bool   `json:"used"`
 	}
 	lines := []line{}
-	t := newTable("NAME", "SERVER", "TOKEN", "USED")
+	t := program.NewTable("NAME", "SERVER", "TOKEN", "USED")
 	for _, name := range slices.Sorted(maps.Keys(all.Contexts)) {
 		l := line{name, all.Contexts[name].Server, all.Contexts[name].Token != "" || all.Contexts[name].Login != nil, name == all.Current}
 		lines = append(lines, l)
-		t.add(l.Name, l.Server, mark(l.Token), mark(l.Used))
+		t.Add(l.Name, l.Server, mark(l.Token), mark(l.Used))
 	}
-	return c.show(map[string]any{"contexts": lines}, func() { c.printTable(t) })
+	return con.Show(map[string]any{"contexts": lines}, func() { con.PrintTable(t) })
 }
 
 func mark(yes bool) string {

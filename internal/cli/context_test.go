@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"crypto/tls"
@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
@@ -20,13 +22,11 @@ import (
 func credentials(t *testing.T) (url string, sent *[]string) {
 	t.Helper()
 	sent = &[]string{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := serveJSON(t, func(w http.ResponseWriter, r *http.Request) {
 		*sent = append(*sent, r.Header.Get("Authorization"))
-		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"tools":[]}`)) // the command fails where it does not get there
-	}))
-	t.Cleanup(s.Close)
-	return s.URL, sent
+	})
+	return s, sent
 }
 
 func TestTheTokenOfAContextGoesToItsServerAlone(t *testing.T) {
@@ -37,11 +37,11 @@ func TestTheTokenOfAContextGoesToItsServerAlone(t *testing.T) {
 	other, sentToOther := credentials(t)
 	command := func(args ...string) string {
 		t.Helper()
-		var out, errOut strings.Builder
-		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != exitDone {
-			t.Fatalf("%q: exit code %d: %s", args, code, errOut.String())
+		code, out, errOut := called(t, args...)
+		if code != program.Done {
+			t.Fatalf("%q: exit code %d: %s", args, code, errOut)
 		}
-		return out.String()
+		return out
 	}
 	command("context", "add", "ours", "--server", ours, "--token", "secret")
 	command("context", "add", "other", "--server", other)
@@ -73,20 +73,18 @@ func TestTheServersCertificateIsChecked(t *testing.T) {
 	t.Cleanup(s.Close)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // a handshake fails
 	authority := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600))
 	for _, tc := range []struct {
 		code int
 		says string
 		args []string
 	}{
-		{exitFailed, "certificate", []string{"tools", "list", "--server", s.URL}},
-		{exitDone, "", []string{"tools", "list", "--server", s.URL, "--ca-file", authority}},
-		{exitUsage, "no such file", []string{"tools", "list", "--server", s.URL, "--ca-file", authority + "x"}},
-		{exitDone, "", []string{"context", "add", "ours", "--server", s.URL, "--ca-file", authority}},
-		{exitDone, "", []string{"tools", "list"}},
-		{exitFailed, "certificate", []string{"tools", "list", "--server", s.URL}},
+		{program.Failed, "certificate", []string{"tools", "list", "--server", s.URL}},
+		{program.Done, "", []string{"tools", "list", "--server", s.URL, "--ca-file", authority}},
+		{program.Usage, "no such file", []string{"tools", "list", "--server", s.URL, "--ca-file", authority + "x"}},
+		{program.Done, "", []string{"context", "add", "ours", "--server", s.URL, "--ca-file", authority}},
+		{program.Done, "", []string{"tools", "list"}},
+		{program.Failed, "certificate", []string{"tools", "list", "--server", s.URL}},
 	} {
 		if code, _, errOut := called(t, tc.args...); code != tc.code || !strings.Contains(errOut, tc.says) {
 			t.Errorf("%q: exit code %d: %s", tc.args, code, errOut)
@@ -109,9 +107,7 @@ func TestACertificateGoesToItsServerAlone(t *testing.T) {
 	cert, key := servertest.NewAuthority(t, nil).Issue(t, nil, "spiffe://acme.example/agent/planner")
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	for name, text := range map[string][]byte{"ca.crt": authority, "tls.crt": cert, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	t.Chdir(dir)
 	for _, tc := range []struct {
@@ -124,11 +120,11 @@ func TestACertificateGoesToItsServerAlone(t *testing.T) {
 		{0, []string{"tools", "list", "--server", s.URL, "--ca-file", "ca.crt"}},
 	} {
 		shown = 0
-		if code, _, errOut := called(t, tc.args...); code != exitDone || shown != tc.shown {
+		if code, _, errOut := called(t, tc.args...); code != program.Done || shown != tc.shown {
 			t.Errorf("%q: exit code %d, %d certificates shown: %s", tc.args, code, shown, errOut)
 		}
 	}
-	if code, _, errOut := called(t, "tools", "list", "--cert-file", "tls.crt", "--key-file", "ca.crt"); code != exitUsage || !strings.Contains(errOut, "--key-file") {
+	if code, _, errOut := called(t, "tools", "list", "--cert-file", "tls.crt", "--key-file", "ca.crt"); code != program.Usage || !strings.Contains(errOut, "--key-file") {
 		t.Errorf("no key: exit code %d: %s", code, errOut)
 	}
 }

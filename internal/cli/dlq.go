@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -14,12 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/changes/deadletter"
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
 func newDLQ(con *console) *cobra.Command {
-	return group(&cobra.Command{Use: "dlq", Short: "List, show, replay and drop what could not be processed"},
+	return program.Group(&cobra.Command{Use: "dlq", Short: "List, show, replay and drop what could not be processed"},
 		newDLQList(con), newDLQShow(con),
 		newDLQDecide(con, "replay", "Process records again, once the cause is mended"),
 		newDLQDecide(con, "drop", "Give records up"))
@@ -33,11 +34,11 @@ func newDLQList(con *console) *cobra.Command {
 		Use: "list", Short: "List dead letters, newest first", Args: cobra.NoArgs,
 		Example: "  toolstream dlq list --stage standardizer\n  toolstream dlq list --state all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := knownWord(cmd, "--state", state, states...); err != nil {
+			if err := program.KnownWord(cmd, "--state", state, states...); err != nil {
 				return err
 			}
 			if limit < 1 || limit > 1000 {
-				return misused(cmd, "--limit is %d; it is 1 to 1000", limit)
+				return program.Misused(cmd, "--limit is %d; it is 1 to 1000", limit)
 			}
 			var page struct {
 				Letters   []deadletter.Letter `json:"letters"`
@@ -53,17 +54,17 @@ func newDLQList(con *console) *cobra.Command {
 			if err := con.client().Get(cmd.Context(), "/v1/dlq", query, &page); err != nil {
 				return err
 			}
-			return con.show(page, func() {
-				t := newTable("ID", "STATE", "FAILED", "STAGE", "REASON", "KEY", "DETAIL…")
+			return con.Show(page, func() {
+				t := program.NewTable("ID", "STATE", "FAILED", "STAGE", "REASON", "KEY", "DETAIL…")
 				for _, l := range page.Letters {
-					t.add(l.ID, l.State, l.Failed.Local().Format(time.DateTime), l.Stage, l.Reason, l.Key, l.Detail)
+					t.Add(l.ID, l.State, l.Failed.Local().Format(time.DateTime), l.Stage, l.Reason, l.Key, l.Detail)
 				}
-				con.printTable(t)
-				con.notef("%d of %d dead letters\n", len(page.Letters), page.Total)
+				con.PrintTable(t)
+				con.Notef("%d of %d dead letters\n", len(page.Letters), page.Total)
 				for _, r := range page.Reasons {
-					con.notef("%d open of %s: %s\n", r.Open, r.Stage, r.Reason)
+					con.Notef("%d open of %s: %s\n", r.Open, r.Stage, r.Reason)
 				}
-				con.noteForgotten(page.Forgotten)
+				noteForgotten(con, page.Forgotten)
 			})
 		},
 	}
@@ -72,11 +73,11 @@ func newDLQList(con *console) *cobra.Command {
 	flags.StringVar(&reason, "reason", "", "only for this reason")
 	flags.StringVar(&state, "state", "open", "open, replayed, superseded, dropped or all")
 	flags.IntVar(&limit, "limit", 100, "how many, 1 to 1000")
-	fixed(cmd, "state", states...)
+	program.Fixed(cmd, "state", states...)
 	return cmd
 }
 
-// given returns the parameters, names and values in turn, that have a value.
+// given returns the parameters that have a value; pairs alternates names and values.
 func given(pairs ...string) url.Values {
 	query := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -87,10 +88,10 @@ func given(pairs ...string) url.Values {
 	return query
 }
 
-// noteForgotten says that there is more than the server has memory for.
-func (c *console) noteForgotten(letters int) {
+// noteForgotten notes that there are more letters than the server has memory for.
+func noteForgotten(con *console, letters int) {
 	if letters > 0 {
-		c.notef("%d open dead letters more are not in the server's memory: they come once others are replayed or dropped\n", letters)
+		con.Notef("%d open dead letters more are not in the server's memory: they come once others are replayed or dropped\n", letters)
 	}
 }
 
@@ -119,19 +120,19 @@ func newDLQShow(con *console) *cobra.Command {
 				if l.Document == "" {
 					return errors.New("the dead letter holds no document that can be read")
 				}
-				con.printf("%s\n", l.Document)
+				con.Printf("%s\n", l.Document)
 				return nil
 			}
-			return con.show(l, func() {
-				con.printName(l.ID)
+			return con.Show(l, func() {
+				con.PrintName(l.ID)
 				record, place := l.Text, ""
 				if at := l.Location; at != nil {
 					place = strings.TrimSpace(fmt.Sprintf("line %d, column %d %s", at.Line, at.Column, at.Pointer))
 				}
 				if record == "" && len(l.Original) > 0 {
-					record = fmt.Sprintf("%d bytes that are no text; --json has them in base64", len(l.Original))
+					record = fmt.Sprintf("%d bytes of binary data; --json has them in base64", len(l.Original))
 				}
-				con.printPairs(
+				con.PrintPairs(
 					"id", fmt.Sprintf("%s (%s)", l.ID, l.State), "key", fmt.Sprintf("%s at revision %d", l.Key, l.Revision),
 					"stage", fmt.Sprintf("%s, from %s", l.Stage, l.Topic), "reason", l.Reason, "detail", l.Detail, "place", place, "provider", l.Provider, "format", l.Format,
 					"attempts", fmt.Sprintf("%d, the last at %s", l.Attempts, l.Failed.Local().Format(time.DateTime)), "record", record,
@@ -152,21 +153,21 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 		Example: fmt.Sprintf("  toolstream dlq %s ID\n  toolstream dlq %s --all --reason bad_vector", verb, verb),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return misused(cmd, "name the letters, or say --all")
+				return program.Misused(cmd, "name the letters, or say --all")
 			}
 			if document != "" && len(args) != 1 {
-				return misused(cmd, "--document goes with one letter")
+				return program.Misused(cmd, "--document goes with one letter")
 			}
 			if all {
-				return con.decideAll(cmd, verb, given("stage", stage, "reason", reason))
+				return decideAll(con, cmd, verb, given("stage", stage, "reason", reason))
 			}
 			if stage != "" || reason != "" {
-				return misused(cmd, "--stage and --reason go with --all: letters that are named are decided whatever they are")
+				return program.Misused(cmd, "--stage and --reason go with --all: letters that are named are decided whatever they are")
 			}
 			if document != "" {
-				return con.replayEdited(cmd, args[0], document)
+				return replayEdited(con, cmd, args[0], document)
 			}
-			return con.decide(cmd, verb, args)
+			return decideLetters(con, cmd, verb, args)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every open letter that matches")
@@ -180,10 +181,10 @@ func newDLQDecide(con *console, verb, short string) *cobra.Command {
 }
 
 // replayEdited closes a letter by a document in place of its record.
-func (c *console) replayEdited(cmd *cobra.Command, id, file string) error {
+func replayEdited(con *console, cmd *cobra.Command, id, file string) error {
 	read := func() ([]byte, error) { return os.ReadFile(file) }
 	if file == fromStdin {
-		read = func() ([]byte, error) { return io.ReadAll(c.in) }
+		read = func() ([]byte, error) { return io.ReadAll(con.In) }
 	}
 	document, err := read()
 	if err != nil {
@@ -191,27 +192,27 @@ func (c *console) replayEdited(cmd *cobra.Command, id, file string) error {
 	}
 	var d deadletter.Decision
 	body := map[string]string{"document": string(document)}
-	if err := c.client().Post(cmd.Context(), client.Path("/v1/dlq", id)+"/replay", body, &d); err != nil {
+	if err := con.client().Post(cmd.Context(), client.Path("/v1/dlq", id)+"/replay", body, &d); err != nil {
 		return err
 	}
-	return c.show(d, func() { c.printDecision(d) })
+	return con.Show(d, func() { printDecision(con, d) })
 }
 
-// printDecision says what became of a letter.
-func (c *console) printDecision(d deadletter.Decision) {
+// printDecision prints the outcome of closing a letter.
+func printDecision(con *console, d deadletter.Decision) {
 	switch {
 	case d.Error != "":
-		c.notef("%s: %s\n", d.ID, oneLine(d.Error))
+		con.Notef("%s: %s\n", d.ID, program.OneLine(d.Error))
 	case d.Revision > 0:
-		c.printf("%s: %s, %s %s at revision %d\n", d.ID, d.State, d.Kind, oneLine(d.Entity), d.Revision)
+		con.Printf("%s: %s, %s %s at revision %d\n", d.ID, d.State, d.Kind, program.OneLine(d.Entity), d.Revision)
 	default:
-		c.printf("%s: %s\n", d.ID, d.State)
+		con.Printf("%s: %s\n", d.ID, d.State)
 	}
 }
 
-// decide closes letters by their ids, one after the other. What cannot be done with
-// one does not keep the others back.
-func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
+// decideLetters closes letters by their ids, one after the other. A failure does not stop the
+// others.
+func decideLetters(con *console, cmd *cobra.Command, verb string, ids []string) error {
 	var all []deadletter.Decision
 	failed := 0
 	for _, id := range ids {
@@ -219,9 +220,9 @@ func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
 		path := client.Path("/v1/dlq", id)
 		var err error
 		if verb == "replay" {
-			err = c.client().Post(cmd.Context(), path+"/replay", nil, &d)
+			err = con.client().Post(cmd.Context(), path+"/replay", nil, &d)
 		} else {
-			err = c.client().Delete(cmd.Context(), path, &d)
+			err = con.client().Delete(cmd.Context(), path, &d)
 		}
 		about := (*client.Problem)(nil)
 		if err != nil && (len(ids) == 1 || !errors.As(err, &about) || about.Status != http.StatusNotFound && about.Status != http.StatusConflict) {
@@ -237,9 +238,9 @@ func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
 	if len(all) == 1 {
 		value = all[0]
 	}
-	err := c.show(value, func() {
+	err := con.Show(value, func() {
 		for _, d := range all {
-			c.printDecision(d)
+			printDecision(con, d)
 		}
 	})
 	if err != nil {
@@ -248,17 +249,20 @@ func (c *console) decide(cmd *cobra.Command, verb string, ids []string) error {
 	return undecided(len(all)-failed, failed)
 }
 
-// undecided is the error that a command ends with which could not close every letter.
+// undecided is the error of a command that could not close every letter.
 func undecided(done, failed int) error {
 	if failed == 0 {
 		return nil
 	}
-	return unlessNothing(done, fmt.Errorf("%d of %d could not be done", failed, done+failed))
+	return program.PartlyError(done, fmt.Errorf("%d of %d could not be done", failed, done+failed))
 }
 
-// decideAll repeats the bulk call until it came to each matching letter that was there
-// when it began.
-func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) error {
+// shownErrors bounds the printed failures.
+const shownErrors = 20
+
+// decideAll repeats the bulk call until it has reached every matching letter that existed at
+// the start.
+func decideAll(con *console, cmd *cobra.Command, verb string, query url.Values) error {
 	var sum struct {
 		Done      int `json:"done"`
 		Failed    int `json:"failed"`
@@ -271,7 +275,7 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 			Cursor    string
 			Forgotten int
 		}
-		body, _, err := c.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
+		body, _, err := con.client().Send(cmd.Context(), http.MethodPost, "/v1/dlq:"+verb, query, "", nil)
 		if err != nil {
 			return err
 		}
@@ -280,7 +284,7 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 		}
 		for n, d := range part.Failed {
 			if sum.Failed+n < shownErrors {
-				c.notef("%s: %s\n", d.ID, oneLine(d.Error))
+				con.Notef("%s: %s\n", d.ID, program.OneLine(d.Error))
 			}
 		}
 		sum.Done += part.Done
@@ -294,9 +298,9 @@ func (c *console) decideAll(cmd *cobra.Command, verb string, query url.Values) e
 		}
 		query.Set("cursor", part.Cursor)
 	}
-	err := c.show(sum, func() {
-		c.printf("%d done, %d failed\n", sum.Done, sum.Failed)
-		c.noteForgotten(sum.Forgotten)
+	err := con.Show(sum, func() {
+		con.Printf("%d done, %d failed\n", sum.Done, sum.Failed)
+		noteForgotten(con, sum.Forgotten)
 	})
 	if err != nil {
 		return err

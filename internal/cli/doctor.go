@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server/status"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/trainer"
 )
@@ -15,18 +16,18 @@ import (
 func newDoctor(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what is wrong, and say what to do",
-		Long: `Look for what is wrong, and say what to do: what does not answer, which stage is behind or
-has no process, what the index lacks, which weights cannot serve, which settings look like
+		Short: "Look for problems, and say how to solve them",
+		Long: `Look for problems, and say how to solve them: parts that do not answer, stages that are behind
+or have no process, gaps of the index, weights that cannot serve, settings that look like
 mistakes.
 
-Exit code 0: nothing is wrong. 1: something is, or the server does not answer. 2: a wrong call.`,
+Exit code 0: no problem. 1: a problem, or the server does not answer. 2: a wrong call.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := con.examine(cmd)
-			err := con.show(map[string]any{"findings": findings}, func() {
+			findings := examineServer(con, cmd)
+			err := con.Show(map[string]any{"findings": findings}, func() {
 				for _, f := range findings {
-					con.printFinding(f)
+					printFinding(con, f)
 				}
 			})
 			wrong := 0
@@ -43,7 +44,7 @@ Exit code 0: nothing is wrong. 1: something is, or the server does not answer. 2
 	}
 }
 
-func (c *console) printFinding(f status.Finding) {
+func printFinding(con *console, f status.Finding) {
 	mark := "ok   "
 	switch {
 	case !f.OK:
@@ -51,28 +52,28 @@ func (c *console) printFinding(f status.Finding) {
 	case f.Note:
 		mark = "note "
 	}
-	c.printf("%s  %s\n", mark, oneLine(f.What))
+	con.Printf("%s  %s\n", mark, program.OneLine(f.What))
 	if f.Remedy != "" {
-		c.printf("       %s\n", oneLine(f.Remedy))
+		con.Printf("       %s\n", program.OneLine(f.Remedy))
 	}
 }
 
-// examine asks the server; what cannot be asked ends the examination.
-func (c *console) examine(cmd *cobra.Command) []status.Finding {
+// examineServer asks the server for its findings; a failed request ends the examination.
+func examineServer(con *console, cmd *cobra.Command) []status.Finding {
 	var s status.Status
-	if err := c.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
+	if err := con.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
 		return []status.Finding{{What: err.Error(), Remedy: unanswered(err)}}
 	}
-	findings := []status.Finding{{OK: true, What: fmt.Sprintf("toolstream %s answers at %s", s.Version, c.server)}}
-	return append(append(findings, s.Findings...), c.examineWeights(cmd)...)
+	findings := []status.Finding{{OK: true, What: fmt.Sprintf("toolstream %s answers at %s", s.Version, con.Server)}}
+	return append(append(findings, s.Findings...), examineWeights(con, cmd)...)
 }
 
-// unanswered says what to do where there is no status.
+// unanswered returns the advice for a server that returns no status.
 func unanswered(err error) string {
 	var refused *client.Problem
 	switch {
 	case !errors.As(err, &refused), refused.Status == http.StatusUnauthorized:
-		return remedy(err)
+		return program.Remedy(err)
 	case refused.Status == http.StatusServiceUnavailable:
 		return "start it: toolstream serve query; or name a query replica that runs with --server"
 	case refused.Status == http.StatusNotFound:
@@ -81,13 +82,12 @@ func unanswered(err error) string {
 	return "look at the server's log"
 }
 
-// examineWeights looks at the kept versions. Searches go on
-// without a trainer.
-func (c *console) examineWeights(cmd *cobra.Command) []status.Finding {
+// examineWeights examines the kept versions. Searches go on without a trainer.
+func examineWeights(con *console, cmd *cobra.Command) []status.Finding {
 	var list struct {
 		Damaged []trainer.Damaged `json:"damaged"`
 	}
-	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
+	if err := con.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
 		return nil
 	}
 	var findings []status.Finding

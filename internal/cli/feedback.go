@@ -1,8 +1,9 @@
-package main
+package cli
 
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -10,8 +11,8 @@ func newFeedback(con *console) *cobra.Command {
 	var id string
 	cmd := &cobra.Command{
 		Use:   "feedback SEARCH_ID TOOL_ID EVENT",
-		Short: "Tell what was done with a search result",
-		Long: `Tell what was done with a result of a search, so that ranking can learn from it.
+		Short: "Report how a search result was used",
+		Long: `Report how a result of a search was used, so that ranking can learn from it.
 EVENT is selected, called, succeeded, failed or rejected; or protocol_error, timeout,
 refused or invalid_arguments, which teach nothing. The same --id counts once.`,
 		Example: "  toolstream feedback 3f9a… weather/get_forecast succeeded",
@@ -19,7 +20,7 @@ refused or invalid_arguments, which teach nothing. The same --id counts once.`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, started string) ([]string, cobra.ShellCompDirective) {
 			switch len(args) {
 			case 1:
-				return completeEntities(con, toolShelf())(cmd, args, started)
+				return completeEntities(con, toolKind())(cmd, args, started)
 			case 2:
 				var events []string
 				for _, e := range schema.FeedbackEvents() {
@@ -32,12 +33,12 @@ refused or invalid_arguments, which teach nothing. The same --id counts once.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f := schema.Feedback{ID: id, SearchID: args[0], ToolID: args[1], Event: schema.FeedbackEvent(args[2])}
 			if err := f.Validate(); err != nil {
-				return refused(cmd, err)
+				return program.Refused(cmd, err)
 			}
 			if err := con.client().ReportFeedback(cmd.Context(), f); err != nil {
 				return err
 			}
-			return con.show(map[string]string{"state": "accepted"}, func() { con.printf("accepted\n") })
+			return con.Show(map[string]string{"state": "accepted"}, func() { con.Printf("accepted\n") })
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "name of this event; sent twice, it counts once")

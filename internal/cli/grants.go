@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -11,20 +11,21 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 func newGrants(con *console) *cobra.Command {
-	return group(&cobra.Command{
+	return program.Group(&cobra.Command{
 		Use:   "grants",
 		Short: "Say which tools callers may find and call",
 		Long: `A grant allows or denies an action on tools to callers. As long as a tenant has none, its
-callers see every tool and the role of each decides what it may do. From the first grant on
-nothing is allowed that no grant allows, and what a grant denies is denied whatever allows it.
+callers see every tool, and their roles decide the actions. From the first grant on, an action
+needs a grant that allows it, and a grant that denies overrides every grant that allows.
 
-ACTION is find, call (what destroys nothing) or destroy. To allow one allows those before it;
-to deny one denies those behind it.
-ON is provider:ID or source:NAME, with all that is below it, tag:TAG, tool:ID, or * for all.
+ACTION is find, call (of tools that destroy nothing) or destroy. To allow an action allows the
+actions before it; to deny an action denies the actions after it.
+ON is provider:ID or source:NAME, with everything below it, tag:TAG, tool:ID, or * for all.
 TO is group:NAME, subject:NAME, role:ROLE for that role and all that include it, or *.`,
 	}, newGrantsList(con), newGrantsAdd(con), newGrantsRemove(con), newGrantsApply(con), newGrantsExplain(con))
 }
@@ -34,28 +35,28 @@ func newGrantsList(con *console) *cobra.Command {
 		Use: "list", Short: "List the grants of the tenant", Args: cobra.NoArgs,
 		Example: "  toolstream grants list\n  toolstream grants list --output yaml > grants.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := con.grants(cmd)
+			p, err := fetchGrants(con, cmd)
 			if err != nil {
 				return err
 			}
-			return con.show(p, func() {
-				t := newTable("ID", "EFFECT", "ACTION", "ON…", "TO…")
+			return con.Show(p, func() {
+				t := program.NewTable("ID", "EFFECT", "ACTION", "ON…", "TO…")
 				for _, g := range p.Grants {
-					t.add(g.ID, string(g.Effect), string(g.Action), g.On, g.To)
+					t.Add(g.ID, string(g.Effect), string(g.Action), g.On, g.To)
 				}
-				con.printTable(t)
+				con.PrintTable(t)
 				if len(p.Grants) == 0 {
-					con.notef("no grants: every caller of the tenant sees every tool\n")
+					con.Notef("no grants: every caller of the tenant sees every tool\n")
 				} else {
-					con.notef("version %s\n", p.Version)
+					con.Notef("version %s\n", p.Version)
 				}
 			})
 		},
 	}
 }
 
-func (c *console) grants(cmd *cobra.Command) (p policy.Policy, err error) {
-	return p, c.client().Get(cmd.Context(), "/v1/grants", nil, &p)
+func fetchGrants(con *console, cmd *cobra.Command) (p policy.Policy, err error) {
+	return p, con.client().Get(cmd.Context(), "/v1/grants", nil, &p)
 }
 
 // grantFlags are the flags of all commands that change grants.
@@ -63,7 +64,7 @@ type grantFlags struct{ dryRun, yes bool }
 
 func (f *grantFlags) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "change nothing, and show who would lose and gain what")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "let the first grants of the tenant hide tools from those who have none")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "the first grants of the tenant may hide tools from callers without a grant")
 	return cmd
 }
 
@@ -75,7 +76,7 @@ func newGrantsAdd(con *console) *cobra.Command {
   toolstream grants add allow call provider:github group:developers
   toolstream grants add deny destroy tag:production role:caller --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return con.changeGrants(cmd, f, func(p *policy.Policy) error {
+			return changeGrants(con, cmd, f, func(p *policy.Policy) error {
 				p.Grants = append(p.Grants, policy.Grant{Effect: policy.Effect(args[0]), Action: policy.Action(args[1]), On: args[2], To: args[3]})
 				return nil
 			})
@@ -90,11 +91,11 @@ func newGrantsRemove(con *console) *cobra.Command {
 		Long: `Remove grants by the ids that list shows. To remove the last one lets every caller of the
 tenant see every tool again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return con.changeGrants(cmd, f, func(p *policy.Policy) error {
+			return changeGrants(con, cmd, f, func(p *policy.Policy) error {
 				for _, id := range args {
 					kept := slices.DeleteFunc(slices.Clone(p.Grants), func(g policy.Grant) bool { return g.ID == id })
 					if len(kept) == len(p.Grants) {
-						return fmt.Errorf("there is no grant %q", id)
+						return fmt.Errorf("grant %q does not exist", id)
 					}
 					p.Grants = kept
 				}
@@ -107,9 +108,9 @@ tenant see every tool again.`,
 func newGrantsApply(con *console) *cobra.Command {
 	var f grantFlags
 	return f.add(&cobra.Command{
-		Use: "apply FILE", Short: "Replace all grants by those of a file", Args: cobra.ExactArgs(1),
-		Long: `Replace all grants of the tenant by those of a file in YAML or JSON: what list --output yaml or
-list --json prints. Where the file has a version, it must be that of the grants which it replaces.`,
+		Use: "apply FILE", Short: "Replace all grants by the grants of a file", Args: cobra.ExactArgs(1),
+		Long: `Replace all grants of the tenant by the grants of a file in YAML or JSON, as list --output yaml or
+list --json prints them. If the file has a version, it must be the version of the replaced grants.`,
 		Example: "  toolstream grants list --output yaml > grants.yaml\n  toolstream grants apply grants.yaml --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := os.ReadFile(args[0])
@@ -123,7 +124,7 @@ list --json prints. Where the file has a version, it must be that of the grants 
 			if from.Grants == nil {
 				return fmt.Errorf("%s has no list of grants", args[0])
 			}
-			return con.changeGrants(cmd, f, func(p *policy.Policy) error {
+			return changeGrants(con, cmd, f, func(p *policy.Policy) error {
 				if from.Version != "" && from.Version != p.Version {
 					return fmt.Errorf("%s is of version %s, and the grants are of version %s now: list them again", args[0], from.Version, p.Version)
 				}
@@ -135,9 +136,9 @@ list --json prints. Where the file has a version, it must be that of the grants 
 }
 
 // changeGrants reads the grants, changes them and writes them back. The first grants of a
-// tenant hide what they do not allow, so that they ask for a confirmation.
-func (c *console) changeGrants(cmd *cobra.Command, f grantFlags, change func(*policy.Policy) error) error {
-	p, err := c.grants(cmd)
+// tenant hide every tool they do not allow, so they need a confirmation.
+func changeGrants(con *console, cmd *cobra.Command, f grantFlags, change func(*policy.Policy) error) error {
+	p, err := fetchGrants(con, cmd)
 	if err != nil {
 		return err
 	}
@@ -146,15 +147,15 @@ func (c *console) changeGrants(cmd *cobra.Command, f grantFlags, change func(*po
 		return err
 	}
 	put := func(dryRun string) (out policy.Replaced, err error) {
-		return out, c.client().Put(cmd.Context(), "/v1/grants?dry_run="+dryRun, p, &out)
+		return out, con.client().Put(cmd.Context(), "/v1/grants?dry_run="+dryRun, p, &out)
 	}
 	if f.dryRun || first && !f.yes {
 		would, err := put("true")
 		if err != nil || f.dryRun {
-			return errors.Join(err, c.showEffects(would))
+			return errors.Join(err, showEffects(con, would))
 		}
-		if slices.ContainsFunc(would.Effects, func(e policy.Effects) bool { return e.Loses.Tools > 0 }) {
-			c.printEffects(would)
+		if would.Unshown > 0 || slices.ContainsFunc(would.Effects, func(e policy.Effects) bool { return e.Loses.Tools > 0 }) {
+			printEffects(con, would)
 			return errors.New("from the first grant on nothing is allowed that no grant allows: say --yes if that is wanted")
 		}
 	}
@@ -162,32 +163,36 @@ func (c *console) changeGrants(cmd *cobra.Command, f grantFlags, change func(*po
 	if err != nil {
 		return err
 	}
-	return c.showEffects(done)
+	return showEffects(con, done)
 }
 
-func (c *console) showEffects(change policy.Replaced) error {
-	return c.show(change, func() {
-		c.printEffects(change)
-		c.notef("grants: %d\n", len(change.Grants))
+func showEffects(con *console, change policy.Replaced) error {
+	return con.Show(change, func() {
+		printEffects(con, change)
+		con.Notef("grants: %d\n", len(change.Grants))
 	})
 }
 
-// printEffects prints who loses and gains what, a line for actions that are affected alike.
-func (c *console) printEffects(change policy.Replaced) {
-	if len(change.Effects) == 0 {
-		c.notef("nobody loses or gains anything\n")
+// printEffects prints the gains and losses of callers, a line for actions that are affected
+// alike.
+func printEffects(con *console, change policy.Replaced) {
+	if change.Unshown > 0 {
+		con.Notef("the change is for %d further subjects and groups, whose effects are not shown\n", change.Unshown)
+	}
+	if len(change.Effects) == 0 && change.Unshown == 0 {
+		con.Notef("all callers keep what they have\n")
 		return
 	}
-	t := newTable("WHO", "ACTIONS", "LOSES", "GAINS", "SUCH AS…")
+	t := program.NewTable("WHO", "ACTIONS", "LOSES", "GAINS", "SUCH AS…")
 	for i := 0; i < len(change.Effects); {
 		e, actions := change.Effects[i], []string{}
 		for ; i < len(change.Effects) && alike(e, change.Effects[i]); i++ {
 			actions = append(actions, string(change.Effects[i].Action))
 		}
 		some := slices.Concat(e.Loses.First, e.Gains.First)
-		t.add(e.Who, strings.Join(actions, ", "), fmt.Sprint(e.Loses.Tools), fmt.Sprint(e.Gains.Tools), strings.Join(some[:min(3, len(some))], ", "))
+		t.Add(e.Who, strings.Join(actions, ", "), fmt.Sprint(e.Loses.Tools), fmt.Sprint(e.Gains.Tools), strings.Join(some[:min(3, len(some))], ", "))
 	}
-	c.printTable(t)
+	con.PrintTable(t)
 }
 
 func alike(a, b policy.Effects) bool {
@@ -209,12 +214,12 @@ func newGrantsExplain(con *console) *cobra.Command {
 			if err := con.client().Get(cmd.Context(), "/v1/grants:explain", url.Values{"who": {args[0]}, "tool": {args[1]}}, &out); err != nil {
 				return err
 			}
-			return con.show(out, func() {
-				t := newTable("ACTION", "ALLOWED", "WHY…")
+			return con.Show(out, func() {
+				t := program.NewTable("ACTION", "ALLOWED", "WHY…")
 				for _, e := range out.Actions {
-					t.add(string(e.Action), yesNo(e.Allowed), e.Why)
+					t.Add(string(e.Action), yesNo(e.Allowed), e.Why)
 				}
-				con.printTable(t)
+				con.PrintTable(t)
 			})
 		},
 	}

@@ -1,8 +1,9 @@
-package main
+package cli
 
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +16,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/cli/importer"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -26,27 +30,16 @@ import (
 func ingesting(t *testing.T) (server string, bus *streamtest.Bus) {
 	t.Helper()
 	bus = streamtest.NewBus()
-	service, err := ingest.New(ingest.Config{}, ingest.Deps{
+	service := ingest.New(ingest.Config{}, ingest.Deps{
 		Publisher: bus, Follower: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- service.Run(ctx) }()
+	check.Run(t, service.Run)
 	api, mux := httpserver.NewAPI("test")
 	ingest.Routes(api, service)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Anybody)))
 	}))
-	t.Cleanup(func() {
-		s.Close()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(s.Close)
 	return s.URL, bus
 }
 
@@ -55,10 +48,7 @@ func owners(t *testing.T, bus *streamtest.Bus) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, m := range bus.Published(events.ToolsRaw) {
-		c, err := events.Decode[events.Change](m.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Value(events.Decode[events.Change](m.Value))(t)
 		if out[c.ID] = c.Provider; c.Op == events.OpDelete {
 			delete(out, c.ID)
 		}
@@ -67,20 +57,17 @@ func owners(t *testing.T, bus *streamtest.Bus) map[string]string {
 }
 
 // imports runs an import of texts, each a file, and returns its summary.
-func imports(t *testing.T, server string, texts []string, flags ...string) (s summary, code int) {
+func imports(t *testing.T, server string, texts []string, flags ...string) (s importer.Summary, code int) {
 	t.Helper()
 	args := []string{"import", "--json", "--server", server}
 	for i, text := range texts {
 		path := filepath.Join(t.TempDir(), string(rune('a'+i))+".jsonl")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		args = append(args, path)
 	}
-	var out, errOut strings.Builder
-	code = run(t.Context(), append(args, flags...), strings.NewReader(""), &out, &errOut)
-	if err := json.Unmarshal([]byte(out.String()), &s); err != nil {
-		t.Fatalf("exit code %d: %s%s", code, out.String(), errOut.String())
+	code, out, errOut := called(t, append(args, flags...)...)
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatalf("exit code %d: %s%s", code, out, errOut)
 	}
 	return s, code
 }
@@ -99,16 +86,16 @@ func TestImportSync(t *testing.T) {
 		missing []string // by a dry run
 		code    int
 	}{
-		"a file is gone":                {whole[:1], []string{"one", "two"}, []string{"three"}, exitDone},
-		"a tool is gone":                {[]string{enveloped("two", "mail", plainTool), whole[1]}, []string{"three", "two"}, []string{"one"}, exitDone},
-		"an update is rejected":         {[]string{enveloped("one", "mail", `7`) + enveloped("two", "mail", plainTool)}, []string{"one", "two"}, []string{"three"}, exitPartly},
-		"the server rejects an update":  {[]string{enveloped("one", "mail", `{"name":"a","tenant":"other"}`) + enveloped("two", "mail", plainTool)}, []string{"one", "two"}, []string{"three"}, exitPartly},
-		"a line without an id is wrong": {[]string{whole[0] + "{\"x\":\n"}, []string{"one", "three", "two"}, nil, exitPartly},
-		"another provider's tools":      {[]string{enveloped("four", "post", plainTool)}, []string{"four", "one", "three", "two"}, nil, exitDone},
+		"a file is gone":                {whole[:1], []string{"one", "two"}, []string{"three"}, program.Done},
+		"a tool is gone":                {[]string{enveloped("two", "mail", plainTool), whole[1]}, []string{"three", "two"}, []string{"one"}, program.Done},
+		"an update is rejected":         {[]string{enveloped("one", "mail", `7`) + enveloped("two", "mail", plainTool)}, []string{"one", "two"}, []string{"three"}, program.Partly},
+		"the server rejects an update":  {[]string{enveloped("one", "mail", `{"name":"a","tenant":"other"}`) + enveloped("two", "mail", plainTool)}, []string{"one", "two"}, []string{"three"}, program.Partly},
+		"a line without an id is wrong": {[]string{whole[0] + "{\"x\":\n"}, []string{"one", "three", "two"}, nil, program.Partly},
+		"another provider's tools":      {[]string{enveloped("four", "post", plainTool)}, []string{"four", "one", "three", "two"}, nil, program.Done},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, bus := ingesting(t)
-			if s, code := imports(t, server, whole); code != exitDone || s.Accepted != 3 {
+			if s, code := imports(t, server, whole); code != program.Done || s.Accepted != 3 {
 				t.Fatalf("exit code %d: %+v", code, s)
 			}
 			dry, _ := imports(t, server, tc.again, "--sync", "--dry-run")
@@ -134,11 +121,11 @@ func TestImportTakeOver(t *testing.T) {
 	text := []string{enveloped("one", "mail", plainTool) + enveloped("two", "mail", plainTool)}
 	imports(t, server, text)
 	s, code := imports(t, server, text, "--provider", "post")
-	if got := owners(t, bus); code != exitFailed || s.Rejected != 2 || s.TakenOver != 0 || got["one"] != "mail" || !strings.Contains(s.Errors[0].Reason, "--take-over") {
+	if got := owners(t, bus); code != program.Failed || s.Rejected != 2 || s.TakenOver != 0 || got["one"] != "mail" || !strings.Contains(s.Errors[0].Reason, "--take-over") {
 		t.Errorf("exit code %d: %+v, owners %v", code, s, got)
 	}
 	s, code = imports(t, server, text, "--provider", "post", "--take-over")
-	if got := owners(t, bus); code != exitDone || s.Accepted != 2 || s.TakenOver != 2 || got["one"] != "post" {
+	if got := owners(t, bus); code != program.Done || s.Accepted != 2 || s.TakenOver != 2 || got["one"] != "post" {
 		t.Errorf("exit code %d: %+v, owners %v", code, s, got)
 	}
 }
@@ -146,7 +133,7 @@ func TestImportTakeOver(t *testing.T) {
 func TestDryRunListsTheDocuments(t *testing.T) {
 	var out, errOut strings.Builder
 	in := strings.NewReader(enveloped("one", "mail", `{"name":"a","description":"Does it all.","inputSchema":{"properties":{"x":{}}}}`) + `{"id":"two","op":"delete"}`)
-	if code := run(t.Context(), []string{"import", "-", "--dry-run"}, in, &out, &errOut); code != exitDone {
+	if code := Run(t.Context(), []string{"import", "-", "--dry-run"}, in, &out, &errOut); code != program.Done {
 		t.Fatal(errOut.String())
 	}
 	var rows []string
@@ -164,11 +151,10 @@ func TestDeleteSaysWhatIsNotThere(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		code int
-	}{{[]string{"one", "two"}, exitPartly}, {[]string{"one"}, exitFailed}, {[]string{"--provider", "mail"}, exitFailed}} {
-		var out, errOut strings.Builder
-		code := run(t.Context(), append([]string{"tools", "delete", "--server", server}, tc.args...), strings.NewReader(""), &out, &errOut)
-		if code != tc.code || !strings.Contains(errOut.String(), "there is no tool") && !strings.Contains(errOut.String(), "there are no tools") {
-			t.Errorf("%q: exit code %d: %s%s", tc.args, code, out.String(), errOut.String())
+	}{{[]string{"one", "two"}, program.Partly}, {[]string{"one"}, program.Failed}, {[]string{"--provider", "mail"}, program.Failed}} {
+		code, out, errOut := called(t, append([]string{"tools", "delete", "--server", server}, tc.args...)...)
+		if code != tc.code || !strings.Contains(errOut, "there is no tool") && !strings.Contains(errOut, "has no tools") {
+			t.Errorf("%q: exit code %d: %s%s", tc.args, code, out, errOut)
 		}
 	}
 }
@@ -186,7 +172,7 @@ func TestImportWaitsForWhatIsUnchanged(t *testing.T) {
 `))
 	})
 	mux.HandleFunc("POST /v1/tools:states", func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Changes []change }
+		var body struct{ Changes []struct{} }
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			t.Error(err)
 		}
@@ -199,18 +185,51 @@ func TestImportWaitsForWhatIsUnchanged(t *testing.T) {
 			states = append(states, `{"state":"`+state+`"}`)
 		}
 		asked++
-		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte(`{"states":[` + strings.Join(states, ",") + `]}`))
 	})
-	s := httptest.NewServer(mux)
-	defer s.Close()
+	server := serveJSON(t, mux.ServeHTTP)
 	var out, errOut strings.Builder
-	code := run(t.Context(), []string{"import", "-", "--wait", "--json", "--server", s.URL}, strings.NewReader(`{"name":"a"}`), &out, &errOut)
-	var got summary
-	if err := json.Unmarshal([]byte(out.String()), &got); code != exitDone || err != nil {
+	code := Run(t.Context(), []string{"import", "-", "--wait", "--json", "--server", server}, strings.NewReader(`{"name":"a"}`), &out, &errOut)
+	var got importer.Summary
+	if err := json.Unmarshal([]byte(out.String()), &got); code != program.Done || err != nil {
 		t.Fatalf("exit code %d: %s%s (%v)", code, out.String(), errOut.String(), err)
 	}
 	if got.Accepted != 1 || got.Unchanged != 1 || got.Stale != 1 || got.Indexed == nil || *got.Indexed != 2 || asked != 2 {
 		t.Errorf("%s after %d questions", out.String(), asked)
+	}
+}
+
+// typing is a reader that waits for somebody who types nothing more.
+type typing struct {
+	first string
+	waits chan struct{} // closed when it does
+	until <-chan struct{}
+}
+
+func (r *typing) Read(p []byte) (int, error) {
+	if r.first != "" {
+		n := copy(p, r.first)
+		r.first = r.first[n:]
+		return n, nil
+	}
+	close(r.waits)
+	<-r.until
+	return 0, io.EOF
+}
+
+func TestStandardInputIsInterrupted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
+	t.Cleanup(server.Close)
+	for _, args := range [][]string{{"import", "-", "--dry-run"}, {"import", "-", "--server", server.URL}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in := &typing{first: "{\"name\":\"a\",\"description\":\"b\"}\n", waits: make(chan struct{}), until: t.Context().Done()}
+		go func() {
+			<-in.waits
+			cancel()
+		}()
+		var errOut strings.Builder
+		if code := Run(ctx, args, in, io.Discard, &errOut); code != program.Failed || !strings.Contains(errOut.String(), "interrupted") {
+			t.Errorf("%q: exit code %d: %s", args, code, errOut.String())
+		}
 	}
 }

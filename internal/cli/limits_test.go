@@ -1,13 +1,13 @@
-package main
+package cli
 
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 func TestLimitsShowWhoUsesThem(t *testing.T) {
@@ -15,20 +15,18 @@ func TestLimitsShowWhoUsesThem(t *testing.T) {
 		{Name: "searches", Limit: 600, PerSeconds: 60, Used: 412, CallerLimit: 300, Callers: []httpserver.CallerUse{{Subject: "planner", Used: 298}, {Used: 3}}},
 		{Name: "tools", Limit: 1000, Used: 12},
 	}}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serveJSON(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/limits" {
 			t.Errorf("it asks for %s", r.URL)
 		}
-		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	defer server.Close()
+	})
 	shown := func(args ...string) string {
-		var out strings.Builder
-		if code := run(t.Context(), append([]string{"limits", "--server", server.URL}, args...), strings.NewReader(""), &out, &out); code != exitDone {
-			t.Errorf("exit code %d: %s", code, out.String())
+		code, out, errOut := called(t, append([]string{"limits", "--server", server}, args...)...)
+		if code != program.Done {
+			t.Errorf("exit code %d: %s", code, errOut)
 		}
-		return out.String()
+		return out + errOut
 	}
 	lines := strings.Split(shown(), "\n")
 	for i, want := range []string{"LIMIT USED OF IN OF ONE CALLER CALLERS", "searches 412 600 1m0s 300 planner 298, without a name 3", "tools 12 1000 all"} {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 // guarded is a server and its identity provider, at one address.
@@ -97,7 +99,7 @@ func (g *guarded) mustGive(r *http.Request, answer *map[string]any, refuse func(
 
 func (g *guarded) login(t *testing.T) {
 	t.Helper()
-	if code, _, errOut := called(t, "login", "--server", g.URL, "--scope", "tools"); code != exitDone || !strings.Contains(errOut, g.URL+"/approve") || !strings.Contains(errOut, "ABCD") {
+	if code, _, errOut := called(t, "login", "--server", g.URL, "--scope", "tools"); code != program.Done || !strings.Contains(errOut, g.URL+"/approve") || !strings.Contains(errOut, "ABCD") {
 		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 }
@@ -116,21 +118,21 @@ func TestALoginSendsItsTokenUntilItEnds(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", args, code, errOut)
 		}
 	}
-	list(exitDone, "")
-	list(exitDone, "", "--token", "given")
-	list(exitDone, "", "--server", g.URL)
+	list(program.Done, "")
+	list(program.Done, "", "--token", "given")
+	list(program.Done, "", "--server", g.URL)
 	if got := strings.Join(g.seen, ","); got != "Bearer access-1,Bearer given," {
 		t.Errorf("sent %q", got)
 	}
-	if code, _, errOut := called(t, "logout"); code != exitDone || g.revoked != "refresh-1" {
+	if code, _, errOut := called(t, "logout"); code != program.Done || g.revoked != "refresh-1" {
 		t.Errorf("exit code %d, revoked %q: %s", code, g.revoked, errOut)
 	}
 	g.seen = nil
-	list(exitDone, "")
+	list(program.Done, "")
 	if text, _ := os.ReadFile(path); len(g.seen) != 1 || g.seen[0] != "" || strings.Contains(string(text), "access-1") {
 		t.Errorf("after the end: sent %q, kept %s", g.seen, text)
 	}
-	if code, _, _ := called(t, "logout"); code != exitUsage {
+	if code, _, _ := called(t, "logout"); code != program.Usage {
 		t.Errorf("ended twice: exit code %d", code)
 	}
 }
@@ -144,7 +146,7 @@ func TestATokenIsRenewedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if code, _, errOut := called(t, "tools", "list"); code != exitDone {
+			if code, _, errOut := called(t, "tools", "list"); code != program.Done {
 				t.Errorf("exit code %d: %s", code, errOut)
 			}
 		})
@@ -160,7 +162,7 @@ func TestALoginThatHasEndedSaysSo(t *testing.T) {
 	g.lifetime = 1
 	g.login(t)
 	g.refresh = "another"
-	if code, _, errOut := called(t, "tools", "list"); code != exitFailed || !strings.Contains(errOut, "log in again") || len(g.seen) != 0 {
+	if code, _, errOut := called(t, "tools", "list"); code != program.Failed || !strings.Contains(errOut, "log in again") || len(g.seen) != 0 {
 		t.Errorf("exit code %d, sent %q: %s", code, g.seen, errOut)
 	}
 }
@@ -177,7 +179,7 @@ func TestAProviderThatIsNotTheServersIsNotBelieved(t *testing.T) {
 	} {
 		g := newGuarded(t)
 		change(g)
-		if code, _, errOut := called(t, "login", "--server", g.URL, "--scope", "tools"); code != exitFailed || !strings.Contains(errOut, says) || g.given != 0 {
+		if code, _, errOut := called(t, "login", "--server", g.URL, "--scope", "tools"); code != program.Failed || !strings.Contains(errOut, says) || g.given != 0 {
 			t.Errorf("exit code %d: %s, want %s", code, errOut, says)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -7,21 +7,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/adapter/mcpserver"
-	"github.com/toolstream/toolstream/internal/pins"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server/mcpserver"
 )
 
 func newMCP(con *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve MCP on the standard streams, for agents on this machine", Args: cobra.NoArgs,
-		Long: `Serves the tools search_tools, describe_tools and call_tool, and those that are pinned, to the
+		Long: `Serves the tools search_tools, describe_tools and call_tool, and the pinned tools, to the
 agent that starts it. It asks the server of --server, where everything happens. Agents that
 speak MCP over HTTP need no command: the server answers them at /mcp.`,
 		Example: `  claude mcp add toolstream -- toolstream mcp
   toolstream mcp --server https://tools.example.com --token "$TOKEN"
   toolstream mcp pin github/create_issue`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := mcpserver.New(buildVersion().Version, con.client()).Run(cmd.Context(), &sdk.IOTransport{Reader: io.NopCloser(con.in), Writer: leftOpen{con.out}})
+			err := mcpserver.New(program.Version().Version, con.client()).Run(cmd.Context(), &sdk.IOTransport{Reader: io.NopCloser(con.In), Writer: leftOpen{con.Out}})
 			if cmd.Context().Err() != nil {
 				return nil
 			}
@@ -42,21 +42,21 @@ func newMCPPins(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use: "pins", Short: "List the tools that agents see without a search", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var p pins.Pins
+			var p mcpserver.Pins
 			if err := con.client().Get(cmd.Context(), "/v1/pins", nil, &p); err != nil {
 				return err
 			}
-			return con.showPins(p)
+			return showPins(con, p)
 		},
 	}
 }
 
 func newMCPPin(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "pin TOOL...", Short: "Show tools to every agent without a search, beside search_tools, describe_tools and call_tool", Args: cobra.MinimumNArgs(1),
+		Use: "pin TOOL...", Short: "Show tools to every agent without a search, in addition to search_tools, describe_tools and call_tool", Args: cobra.MinimumNArgs(1),
 		Example: "  toolstream mcp pin github/create_issue",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return con.changePins(cmd, func(tools []string) []string {
+			return changePins(con, cmd, func(tools []string) []string {
 				for _, tool := range args {
 					if !slices.Contains(tools, tool) {
 						tools = append(tools, tool)
@@ -70,34 +70,34 @@ func newMCPPin(con *console) *cobra.Command {
 
 func newMCPUnpin(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "unpin TOOL...", Short: "Take tools from those that agents see without a search", Args: cobra.MinimumNArgs(1),
+		Use: "unpin TOOL...", Short: "Show tools to agents only if a search finds them", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return con.changePins(cmd, func(tools []string) []string {
+			return changePins(con, cmd, func(tools []string) []string {
 				return slices.DeleteFunc(tools, func(tool string) bool { return slices.Contains(args, tool) })
 			})
 		},
 	}
 }
 
-func (c *console) changePins(cmd *cobra.Command, change func(tools []string) []string) error {
-	var p pins.Pins
-	if err := c.client().Get(cmd.Context(), "/v1/pins", nil, &p); err != nil {
+func changePins(con *console, cmd *cobra.Command, change func(tools []string) []string) error {
+	var p mcpserver.Pins
+	if err := con.client().Get(cmd.Context(), "/v1/pins", nil, &p); err != nil {
 		return err
 	}
 	p.Tools = change(p.Tools)
-	if err := c.client().Put(cmd.Context(), "/v1/pins", p, &p); err != nil {
+	if err := con.client().Put(cmd.Context(), "/v1/pins", p, &p); err != nil {
 		return err
 	}
-	return c.showPins(p)
+	return showPins(con, p)
 }
 
-func (c *console) showPins(p pins.Pins) error {
-	return c.show(p, func() {
+func showPins(con *console, p mcpserver.Pins) error {
+	return con.Show(p, func() {
 		for _, tool := range p.Tools {
-			c.printf("%s\n", tool)
+			con.Printf("%s\n", tool)
 		}
 		if len(p.Tools) == 0 {
-			c.notef("no tool is pinned\n")
+			con.Notef("no tool is pinned\n")
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -8,15 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/questions"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server/questions"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 const questionsPath = "/v1/questions"
 
 func newQuestions(con *console) *cobra.Command {
-	return group(&cobra.Command{
+	return program.Group(&cobra.Command{
 		Use:   "questions",
 		Short: "Measure searches by questions that the server keeps",
 		Long: `Keep questions of the tenant on the server, each with the tools that answer it, and measure
@@ -29,38 +30,33 @@ func newQuestionsList(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the questions of the tenant", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			q, err := con.questions(cmd)
+			q, err := fetchQuestions(con, cmd)
 			if err != nil {
 				return err
 			}
-			return con.show(q, func() {
-				t := newTable("ID", "RELEVANT…", "QUERY…")
+			return con.Show(q, func() {
+				t := program.NewTable("ID", "RELEVANT…", "QUERY…")
 				for _, one := range q.Questions {
-					t.add(one.ID, relevantTo(one), one.Query)
+					var ids []string
+					for _, r := range one.Relevant {
+						ids = append(ids, r.ID)
+					}
+					t.Add(one.ID, strings.Join(ids, " "), one.Query)
 				}
-				con.printTable(t)
-				con.notef("%d questions, version %s\n", len(q.Questions), q.Version)
+				con.PrintTable(t)
+				con.Notef("%d questions, version %s\n", len(q.Questions), q.Version)
 			})
 		},
 	}
 }
 
-// relevantTo names the tools that answer a question.
-func relevantTo(q questions.Question) string {
-	var ids []string
-	for _, r := range q.Relevant {
-		ids = append(ids, r.ID)
-	}
-	return strings.Join(ids, " ")
-}
-
-func (c *console) questions(cmd *cobra.Command) (q questions.Questions, err error) {
-	return q, c.client().Get(cmd.Context(), questionsPath, nil, &q)
+func fetchQuestions(con *console, cmd *cobra.Command) (q questions.Questions, err error) {
+	return q, con.client().Get(cmd.Context(), questionsPath, nil, &q)
 }
 
 // changeQuestions reads the questions, changes them and writes them back.
-func (c *console) changeQuestions(cmd *cobra.Command, change func(*questions.Questions) error) error {
-	q, err := c.questions(cmd)
+func changeQuestions(con *console, cmd *cobra.Command, change func(*questions.Questions) error) error {
+	q, err := fetchQuestions(con, cmd)
 	if err != nil {
 		return err
 	}
@@ -68,10 +64,10 @@ func (c *console) changeQuestions(cmd *cobra.Command, change func(*questions.Que
 		return err
 	}
 	var now questions.Questions
-	if err := c.client().Put(cmd.Context(), questionsPath, q, &now); err != nil {
+	if err := con.client().Put(cmd.Context(), questionsPath, q, &now); err != nil {
 		return err
 	}
-	return c.show(now, func() { c.notef("questions: %d\n", len(now.Questions)) })
+	return con.Show(now, func() { con.Notef("questions: %d\n", len(now.Questions)) })
 }
 
 func newQuestionsAdd(con *console) *cobra.Command {
@@ -87,13 +83,13 @@ func newQuestionsAdd(con *console) *cobra.Command {
 				q.Relevant = append(q.Relevant, graded(r))
 			}
 			if len(q.Relevant) == 0 {
-				return misused(cmd, "name the tools that answer it with --relevant")
+				return program.Misused(cmd, "name the tools that answer it with --relevant")
 			}
 			var err error
 			if q.Arguments, err = named(arguments); err != nil {
-				return misused(cmd, "--argument %v", err)
+				return program.Misused(cmd, "--argument %v", err)
 			}
-			return con.changeQuestions(cmd, func(all *questions.Questions) error {
+			return changeQuestions(con, cmd, func(all *questions.Questions) error {
 				all.Questions = append(all.Questions, q)
 				return nil
 			})
@@ -119,11 +115,11 @@ func newQuestionsRemove(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove ID...", Short: "Remove questions", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return con.changeQuestions(cmd, func(all *questions.Questions) error {
+			return changeQuestions(con, cmd, func(all *questions.Questions) error {
 				for _, id := range args {
 					at := slices.IndexFunc(all.Questions, func(q questions.Question) bool { return q.ID == id })
 					if at < 0 {
-						return fmt.Errorf("there is no question %q", id)
+						return fmt.Errorf("question %q does not exist", id)
 					}
 					all.Questions = slices.Delete(all.Questions, at, at+1)
 				}
@@ -136,9 +132,9 @@ func newQuestionsRemove(con *console) *cobra.Command {
 func newQuestionsImport(con *console) *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Add the questions of a file, in place of those with the same ids", Args: cobra.ExactArgs(1),
-		Long: `Add the questions of a file in the form of queries.jsonl, which docs/quality.md describes and
-toolstream eval init makes of what was searched and used. Those without a relevant label are
-left out; one that the server has under the same id is replaced.`,
+		Long: `Add the questions of a file in the form of queries.jsonl, which docs/evaluate.md describes and
+toolstream eval init makes of recorded searches. Questions without a relevant label are left out;
+a question that the server has under the same id is replaced.`,
 		Example: "  toolstream eval init my-tools\n  toolstream questions import my-tools/queries.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			read, err := dataset.ReadQueries(args[0])
@@ -147,14 +143,20 @@ left out; one that the server has under the same id is replaced.`,
 			}
 			var added []questions.Question
 			for _, q := range read {
-				if one := questionOf(q); len(one.Relevant) > 0 {
+				one := questions.Question{ID: q.ID, Query: q.Text, Arguments: q.Arguments}
+				for _, l := range q.Labels {
+					if l.Relevance > 0 {
+						one.Relevant = append(one.Relevant, questions.Relevant{ID: l.ID, Grade: l.Relevance, Alternatives: l.Alternatives})
+					}
+				}
+				if len(one.Relevant) > 0 {
 					added = append(added, one)
 				}
 			}
 			if left := len(read) - len(added); left > 0 {
-				con.notef("note: %d questions have no relevant label and are left out\n", left)
+				con.Notef("note: %d questions have no relevant label and are left out\n", left)
 			}
-			return con.changeQuestions(cmd, func(all *questions.Questions) error {
+			return changeQuestions(con, cmd, func(all *questions.Questions) error {
 				for _, q := range added {
 					at := slices.IndexFunc(all.Questions, func(has questions.Question) bool { return has.ID == q.ID })
 					if at < 0 {
@@ -169,33 +171,22 @@ left out; one that the server has under the same id is replaced.`,
 	}
 }
 
-// questionOf returns a query of a data set with its relevant labels.
-func questionOf(q dataset.Query) questions.Question {
-	out := questions.Question{ID: q.ID, Query: q.Text, Arguments: q.Arguments}
-	for _, l := range q.Labels {
-		if l.Relevance > 0 {
-			out.Relevant = append(out.Relevant, questions.Relevant{ID: l.ID, Grade: l.Relevance, Alternatives: l.Alternatives})
-		}
-	}
-	return out
-}
-
 func newQuestionsEvaluate(con *console) *cobra.Command {
 	var with []string
 	req := questions.EvaluationRequest{Runs: []questions.EvaluationSettings{{}}}
 	cmd := &cobra.Command{
 		Use: "evaluate", Short: "Measure searches by the questions of the tenant", Args: cobra.NoArgs,
-		Long: `Ask the server all questions as it is set, judge the results, and do the same with other
-settings beside it: --with names them as weights=VERSION, rerank=MODE, rewrite=MODE and
-model=NUMBER (of an index version), separated by commas. Searches of callers come first, and
-nothing is learned from those of an evaluation.`,
+		Long: `Ask the server all questions as it is set, judge the results, and compare with other settings:
+--with names them as weights=VERSION, rerank=MODE, rewrite=MODE and model=NUMBER (of an index
+version), separated by commas. Searches of callers come first, and the searches of an evaluation
+teach nothing.`,
 		Example: `  toolstream questions evaluate
   toolstream questions evaluate --with weights=builtin --with rerank=auto,rewrite=off`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, text := range with {
 				settings, err := settingsOf(text)
 				if err != nil {
-					return misused(cmd, "--with %v", err)
+					return program.Misused(cmd, "--with %v", err)
 				}
 				req.Runs = append(req.Runs, settings)
 			}
@@ -203,10 +194,10 @@ nothing is learned from those of an evaluation.`,
 			if err := con.client().Post(cmd.Context(), questionsPath+":evaluate", req, &out); err != nil {
 				return err
 			}
-			return con.show(out, func() { con.printEvaluation(out, append([]string{"as served"}, with...)) })
+			return con.Show(out, func() { printEvaluation(con, out, append([]string{"as served"}, with...)) })
 		},
 	}
-	cmd.Flags().StringArrayVar(&with, "with", nil, "other `SETTINGS` to measure beside, such as weights=builtin,rerank=off (repeatable, up to 3)")
+	cmd.Flags().StringArrayVar(&with, "with", nil, "other `SETTINGS` to compare with, such as weights=builtin,rerank=off (repeatable, up to 3)")
 	cmd.Flags().IntVarP(&req.K, "limit", "k", 10, "how many results of each question, 10 to 100")
 	return cmd
 }
@@ -234,26 +225,26 @@ func settingsOf(text string) (s questions.EvaluationSettings, err error) {
 	return s, nil
 }
 
-func (c *console) printEvaluation(e questions.EvaluationResult, names []string) {
-	t := newTable("RUN", "WEIGHTS", "NDCG@10", "95 %", "RECALL@5", "RECALL@10", "COMPLETE@10", "MRR")
+func printEvaluation(con *console, e questions.EvaluationResult, names []string) {
+	t := program.NewTable("RUN", "WEIGHTS", "NDCG@10", "95 %", "RECALL@5", "RECALL@10", "COMPLETE@10", "MRR")
 	for i, r := range e.Runs {
 		m := r.Metrics
-		t.add(names[i], r.Settings.Weights, share(m.NDCG10), fmt.Sprintf("%.3f to %.3f", r.Intervals.NDCG10.Low, r.Intervals.NDCG10.High),
+		t.Add(names[i], r.Settings.Weights, share(m.NDCG10), fmt.Sprintf("%.3f to %.3f", r.Intervals.NDCG10.Low, r.Intervals.NDCG10.High),
 			share(m.Recall5), share(m.Recall10), share(m.Complete10), share(m.MRR))
 	}
-	c.printTable(t)
+	con.PrintTable(t)
 	if len(e.Runs) > 1 {
-		c.printf("\nNDCG@10 against what is served:\n\n")
-		t := newTable("RUN", "GAIN", "95 %", "P")
+		con.Printf("\nNDCG@10 against the served settings:\n\n")
+		t := program.NewTable("RUN", "GAIN", "95 %", "P")
 		for i, r := range e.Runs[1:] {
 			d := r.Difference.NDCG10
-			t.add(names[i+1], fmt.Sprintf("%+.4f", d.Gain), fmt.Sprintf("%+.3f to %+.3f", d.Low, d.High), share(d.P))
+			t.Add(names[i+1], fmt.Sprintf("%+.4f", d.Gain), fmt.Sprintf("%+.3f to %+.3f", d.Low, d.High), share(d.P))
 		}
-		c.printTable(t)
+		con.PrintTable(t)
 	}
-	c.printPlaces(e)
+	printPlaces(con, e)
 	if len(e.Missing) > 0 {
-		c.notef("note: nothing here has the id %s: correct the questions\n", strings.Join(e.Missing, ", "))
+		con.Notef("note: nothing here has the id %s: correct the questions\n", strings.Join(e.Missing, ", "))
 	}
 }
 
@@ -261,8 +252,8 @@ func share(x float64) string { return fmt.Sprintf("%.4f", x) }
 
 // printPlaces shows questions whose first result is not relevant in some run, with the place
 // of the first that is.
-func (c *console) printPlaces(e questions.EvaluationResult) {
-	t := newTable("QUESTION", "FIRST RELEVANT", "FIRST RESULT", "QUERY…")
+func printPlaces(con *console, e questions.EvaluationResult) {
+	t := program.NewTable("QUESTION", "FIRST RELEVANT", "FIRST RESULT", "QUERY…")
 	wrong := 0
 	for i, q := range e.Runs[0].Questions {
 		var places []string
@@ -284,10 +275,10 @@ func (c *console) printPlaces(e questions.EvaluationResult) {
 		if len(q.Results) > 0 {
 			result = q.Results[0]
 		}
-		t.add(q.ID, strings.Join(places, ", "), result, q.Query)
+		t.Add(q.ID, strings.Join(places, ", "), result, q.Query)
 	}
 	if wrong > 0 {
-		c.printf("\nnot first, for %d questions; the place of the first relevant tool in each run:\n\n", wrong)
-		c.printTable(t)
+		con.Printf("\nnot first, for %d questions; the place of the first relevant tool in each run:\n\n", wrong)
+		con.PrintTable(t)
 	}
 }

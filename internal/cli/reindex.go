@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -9,25 +9,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server/reindex"
 )
 
-// reindexPace is how often is asked how far it is.
+// reindexPace is the interval between two polls of the progress.
 const reindexPace = 200 * time.Millisecond
 
 func newReindex(con *console) *cobra.Command {
-	var request indexmgr.Request
+	var request reindex.Request
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "reindex [--model MODEL | --back | --finish]",
 		Short: "Change the embedding model while searches go on, or step back",
-		Long: `Build an index of another embedding model beside the one that is searched, from what
-was accepted before and what comes in meanwhile. Searches go on with the old one until
-the new one has everything that was accepted; then they change over, from one search to
-the next. What was learned with a model is used with that model alone.
+		Long: `Build an index of another embedding model while the old index is searched, from all accepted
+documents, also from documents that come in meanwhile. Searches change over once the new index
+has every accepted document, from one search to the next. Weights that were learned with a model
+are used with that model alone.
 
 The old index is kept up to date, so --back is a matter of moments, as often as wanted.
---finish gives up the one that is not searched, and so does the next change of the model.
+--finish deletes the index that is not searched, and so does the next change of the model.
 Without a flag the command shows which models are indexed, and how far.
 
 MODEL is static, static:NAME for the file NAME in the server's models.dir, onnx:NAME, http,
@@ -52,9 +53,9 @@ that answer, and waits for them.`,
 				}
 			}
 			if n > 1 {
-				return misused(cmd, "--model, --back and --finish exclude each other")
+				return program.Misused(cmd, "--model, --back and --finish exclude each other")
 			}
-			return con.reindex(cmd.Context(), request, n == 1, wait)
+			return runReindex(cmd.Context(), con, request, n == 1, wait)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,42 +66,65 @@ that answer, and waits for them.`,
 	return cmd
 }
 
-// reindex gives the order, if there is one, and shows what came of it.
-func (c *console) reindex(ctx context.Context, o indexmgr.Request, change, wait bool) error {
-	var r indexmgr.Report
+// runReindex sends the request, if there is a change, and shows the result.
+func runReindex(ctx context.Context, con *console, o reindex.Request, change, wait bool) error {
+	var r reindex.Report
 	var err error
 	if change {
-		err = c.client().Post(ctx, "/v1/reindex", o, &r)
+		err = con.client().Post(ctx, "/v1/reindex", o, &r)
 	} else {
-		err = c.client().Get(ctx, "/v1/reindex", nil, &r)
+		err = con.client().Get(ctx, "/v1/reindex", nil, &r)
 	}
 	if err != nil {
 		return err
 	}
 	var stuck error
 	if change && wait && !o.Finish {
-		if r, stuck, err = c.awaitTarget(ctx, r); err != nil {
+		if r, stuck, err = awaitTarget(ctx, con, r); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(c.show(r, func() { c.printReport(r) }), stuck)
+	return cmp.Or(con.Show(r, func() {
+		t := program.NewTable("VERSION", "STATE", "MODEL", "DIMS", "THERE", "OF", "DEAD", "NOTE…")
+		for _, g := range r.Versions {
+			note := g.Problem
+			if note == "" && g.Lag > 0 {
+				note = fmt.Sprintf("%d records behind", g.Lag)
+			}
+			t.Add(g.Number, g.State, g.Setting, g.Dimensions, g.There, g.Entities, g.Dead, note)
+		}
+		con.PrintTable(t)
+		if len(r.Replicas) == 0 {
+			return
+		}
+		con.Printf("\n")
+		t = program.NewTable("SERVICES", "ADDRESS", "SEARCHES", "NOTE…")
+		for _, replica := range r.Replicas {
+			searches := ""
+			if replica.Live != 0 {
+				searches = fmt.Sprint(replica.Live)
+			}
+			t.Add(strings.Join(replica.Services, ", "), replica.Address, searches, replica.Problem)
+		}
+		con.PrintTable(t)
+	}), stuck)
 }
 
-// awaitTarget asks until the target is searched. It returns why that cannot be,
-// where an operator has to act first.
-func (c *console) awaitTarget(ctx context.Context, r indexmgr.Report) (_ indexmgr.Report, stuck, err error) {
-	bar, there, said := &progress{}, 0, ""
-	defer func() { bar.finish() }()
+// awaitTarget polls until searches use the target. Stuck is the reason if an operator has to
+// act first.
+func awaitTarget(ctx context.Context, con *console, r reindex.Report) (_ reindex.Report, stuck, err error) {
+	bar, started, there, said := &program.Progress{}, false, 0, ""
+	defer func() { bar.Close() }()
 	for !r.Switched() {
 		g := target(r)
-		if bar.bar == nil && g.Entities > 0 {
-			bar = newProgress(c, "indexing with "+g.Setting, int64(g.Entities), false)
+		if !started && g.Entities > 0 {
+			bar, started = con.Progress("indexing with "+g.Setting, int64(g.Entities), false), true
 		}
-		bar.add(max(0, g.There-there))
+		bar.Add(max(0, g.There-there))
 		there = max(there, g.There)
 		if problem := problemOf(r); problem != said && problem != "" {
 			said = problem
-			c.notef("toolstream: reindex: %s; it is tried again\n", problem)
+			con.Notef("toolstream: reindex: %s; it is tried again\n", problem)
 		}
 		if g.Dead > 0 && g.Lag == 0 {
 			return r, fmt.Errorf("%d documents cannot be embedded by %s, so searches stay with the old model: see why with `toolstream dlq list --stage %s`, then replay or drop them", g.Dead, g.Setting, g.Stage), nil
@@ -110,8 +134,8 @@ func (c *console) awaitTarget(ctx context.Context, r indexmgr.Report) (_ indexmg
 			return r, nil, ctx.Err()
 		case <-time.After(reindexPace):
 		}
-		var next indexmgr.Report // what an answer leaves out must not stay
-		if err := c.client().Get(ctx, "/v1/reindex", nil, &next); err != nil {
+		var next reindex.Report // a new value, because an answer omits empty fields
+		if err := con.client().Get(ctx, "/v1/reindex", nil, &next); err != nil {
 			return r, nil, err
 		}
 		r = next
@@ -119,8 +143,9 @@ func (c *console) awaitTarget(ctx context.Context, r indexmgr.Report) (_ indexmg
 	return r, nil, nil
 }
 
-// problemOf says what keeps a process from working for the target, "" for nothing.
-func problemOf(r indexmgr.Report) string {
+// problemOf returns the problem that keeps a process from working for the target, "" if there
+// is no problem.
+func problemOf(r reindex.Report) string {
 	if problem := target(r).Problem; problem != "" {
 		return problem
 	}
@@ -132,37 +157,12 @@ func problemOf(r indexmgr.Report) string {
 	return ""
 }
 
-// target is the index version that is to be searched.
-func target(r indexmgr.Report) indexmgr.State {
+// target returns the index version that searches are to switch to.
+func target(r reindex.Report) reindex.State {
 	for _, g := range r.Versions {
 		if g.Number == r.Target {
 			return g
 		}
 	}
-	return indexmgr.State{}
-}
-
-func (c *console) printReport(r indexmgr.Report) {
-	t := newTable("VERSION", "STATE", "MODEL", "DIMS", "THERE", "OF", "DEAD", "NOTE…")
-	for _, g := range r.Versions {
-		note := g.Problem
-		if note == "" && g.Lag > 0 {
-			note = fmt.Sprintf("%d records behind", g.Lag)
-		}
-		t.add(g.Number, g.State, g.Setting, g.Dimensions, g.There, g.Entities, g.Dead, note)
-	}
-	c.printTable(t)
-	if len(r.Replicas) == 0 {
-		return
-	}
-	c.printf("\n")
-	t = newTable("SERVICES", "ADDRESS", "SEARCHES", "NOTE…")
-	for _, replica := range r.Replicas {
-		searches := ""
-		if replica.Live != 0 {
-			searches = fmt.Sprint(replica.Live)
-		}
-		t.add(strings.Join(replica.Services, ", "), replica.Address, searches, replica.Problem)
-	}
-	c.printTable(t)
+	return reindex.State{}
 }

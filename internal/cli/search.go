@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -40,23 +41,23 @@ func newSearch(con *console) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if req.K < 1 { // the server takes 0 for the default
-				return misused(cmd, "--limit is %d; it is 1 to 1000", req.K)
+				return program.Misused(cmd, "--limit is %d; it is 1 to 1000", req.K)
 			}
 			var err error
 			if req.Arguments, err = named(arguments); err != nil {
-				return misused(cmd, "--argument %v", err)
+				return program.Misused(cmd, "--argument %v", err)
 			}
 			if req.Needs, err = needsOf(needs); err != nil {
-				return misused(cmd, "--need %v", err)
+				return program.Misused(cmd, "--need %v", err)
 			}
 			for _, kind := range kinds {
-				if err := knownWord(cmd, "--kind", kind, string(schema.KindTool), string(schema.KindProvider)); err != nil {
+				if err := program.KnownWord(cmd, "--kind", kind, string(schema.KindTool), string(schema.KindProvider)); err != nil {
 					return err
 				}
 				req.Filters.Kinds = append(req.Filters.Kinds, schema.Kind(kind))
 			}
 			if explain != "" && explain != explainShort && explain != explainFull {
-				return misused(cmd, "--explain is %q; it is %s or %s", explain, explainShort, explainFull)
+				return program.Misused(cmd, "--explain is %q; it is %s or %s", explain, explainShort, explainFull)
 			}
 			req.Explain = explain != ""
 			req.Query = strings.Join(args, " ")
@@ -66,29 +67,29 @@ func newSearch(con *console) *cobra.Command {
 			req.Wanted = w.of(cmd.Flags())
 			checked := req
 			if _, err := checked.Normalize(); err != nil {
-				return refused(cmd, err)
+				return program.Refused(cmd, err)
 			}
 			answer, err := con.client().Search(cmd.Context(), req)
 			if err != nil {
 				return err
 			}
-			if w.as != "" && !con.structured() {
-				return cmp.Or(con.printData(answer.Tools), missing(answer.Results, expected))
+			if w.as != "" && !con.Structured() {
+				return cmp.Or(con.PrintData(answer.Tools), missing(answer.Results, expected))
 			}
-			err = con.show(answer, func() { con.printSearch(answer, explain == explainFull) })
+			err = con.Show(answer, func() { printSearch(con, answer, explain == explainFull) })
 			return cmp.Or(err, missing(answer.Results, expected))
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&req.K, "limit", "k", 10, "how many results, 1 to 1000")
-	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools, providers, or auto: providers where one covers the query, else tools")
+	flags.StringVar((*string)(&req.Rank), "rank", "tools", "what to return: tools, providers, or auto: providers if one of them covers the query, else tools")
 	flags.StringVar(&explain, "explain", "", "say why each result is there: short, in words (without a value), or full, with every feature")
 	flags.Lookup("explain").NoOptDefVal = explainShort
 	flags.StringVar((*string)(&req.Rewrite), "rewrite", "auto", "rewrite the query first: auto or off")
 	flags.StringVar((*string)(&req.Rerank), "rerank", "", "reorder tools by their owners: auto, off, single or multi (default as the server is set)")
 	flags.BoolVar(&collapse, "collapse", true, "show a tool and its copies of other providers as one result")
 	flags.StringArrayVar(&req.Filters.Providers, "provider", nil, "only tools of this provider (repeatable)")
-	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with this tag, or another one that is named (repeatable)")
+	flags.StringArrayVar(&req.Filters.Tags, "tag", nil, "only tools with one of these tags (repeatable)")
 	flags.StringArrayVar(&req.Filters.IDs, "id", nil, "only this id (repeatable)")
 	flags.StringArrayVar(&kinds, "kind", nil, "only tools, or only providers: tool or provider (repeatable)")
 	flags.StringArrayVar(&req.Exclude, "exclude-flag", nil, "nothing with this flag, such as instructions-in-text (repeatable)")
@@ -98,13 +99,13 @@ func newSearch(con *console) *cobra.Command {
 	flags.StringArrayVar(&arguments, "argument", nil, "an argument that can be provided, as name=meaning (repeatable)")
 	flags.StringArrayVar(&req.Steps, "step", nil, "a step of the task, searched by itself (repeatable)")
 	flags.StringArrayVar(&needs, "need", nil, "something that is needed, which skips rewriting: a text says what the user is after, JSON has user_intent, tool_description and expected_response; not with --step (repeatable)")
-	flags.StringVar(&req.Session, "session", "", "a name of your own, such as that of a conversation: calls that name it belong to its searches")
+	flags.StringVar(&req.Session, "session", "", "a name that you choose, such as the id of a conversation: calls with the name belong to its searches")
 	flags.StringVar(&expected, "expect", "", "fail unless this id is among the results: for tests of an installation")
 	w.addTo(cmd)
-	fixed(cmd, "rank", "tools", "providers", "auto")
-	fixed(cmd, "kind", string(schema.KindTool), string(schema.KindProvider))
-	fixed(cmd, "rewrite", "auto", "off")
-	fixed(cmd, "rerank", "auto", "off", "single", "multi")
+	program.Fixed(cmd, "rank", "tools", "providers", "auto")
+	program.Fixed(cmd, "kind", string(schema.KindTool), string(schema.KindProvider))
+	program.Fixed(cmd, "rewrite", "auto", "off")
+	program.Fixed(cmd, "rerank", "auto", "off", "single", "multi")
 	completeProvider(con, cmd)
 	return cmd
 }
@@ -158,47 +159,47 @@ func missing(results []schema.Result, id string) error {
 	return fmt.Errorf("%q is not among the %d results", id, len(results))
 }
 
-func (c *console) printSearch(a schema.SearchResponse, full bool) {
+func printSearch(con *console, a schema.SearchResponse, full bool) {
 	if len(a.Degraded) > 0 {
-		c.notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
+		con.Notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
 	}
 	if len(a.Results) == 0 {
-		c.notef("nothing found: no document that you may find matches the query, its filters and its least confidence; `toolstream tools list` shows what is indexed\n")
+		con.Notef("nothing found: no document that you may find matches the query, its filters and its least confidence; `toolstream tools list` shows the indexed tools\n")
 		return
 	}
 	if a.Chosen != nil {
-		c.notef("%s: %s\n", a.Chosen.Rank, oneLine(a.Chosen.Why))
+		con.Notef("%s: %s\n", a.Chosen.Rank, program.OneLine(a.Chosen.Why))
 	}
-	t := newTable("#", "SCORE", "CONFIDENCE", "ID", "+CALLABLE NAME", "DESCRIPTION…")
-	t.names = 3
+	t := program.NewTable("#", "SCORE", "CONFIDENCE", "ID", "+CALLABLE NAME", "DESCRIPTION…")
+	t.Names = 3
 	for i, r := range a.Results {
-		t.add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, r.CallableName, describe(r))
+		t.Add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, r.CallableName, describe(r))
 	}
-	c.printTable(t)
-	c.printSearched(a)
-	c.printChosen(a.Chosen)
+	con.PrintTable(t)
+	printSearched(con, a)
+	printChosen(con, a.Chosen)
 	for i := range a.Results {
 		if d := &a.Results[i].Details; d.Signature != "" || d.Schema != nil || d.OutputSchema != nil || len(d.Examples)+len(d.Parameters) > 0 {
-			c.printf("\n%d. %s\n", i+1, oneLine(a.Results[i].ID))
-			c.printDetails(d)
+			con.Printf("\n%d. %s\n", i+1, program.OneLine(a.Results[i].ID))
+			printDetails(con, d)
 		}
 	}
-	c.printTokens(a.InForm)
+	printTokens(con, a.InForm)
 	for i, r := range a.Results {
 		if r.Explanation != nil {
-			c.printExplanation(i+1, r, full)
+			printExplanation(con, i+1, r, full)
 		}
 	}
 	if a.Quarantined {
-		c.notef("there are tools in quarantine: `toolstream tools list --quarantined` names them\n")
+		con.Notef("there are tools in quarantine: `toolstream tools list --quarantined` names them\n")
 	}
 	if a.NothingFits {
-		c.notef("nothing fits: no result is likely to be what the query wants\n")
+		con.Notef("nothing fits: no result is likely to be what the query wants\n")
 	}
 	if a.KCapped {
-		c.notef("-k is at most %d\n", schema.MaxK)
+		con.Notef("-k is at most %d\n", schema.MaxK)
 	}
-	c.notef("%d results in %.1f ms, weights %s, search %s\n", len(a.Results), a.TookMS, a.Weights, a.SearchID)
+	con.Notef("%d results in %.1f ms, weights %s, search %s\n", len(a.Results), a.TookMS, a.Weights, a.SearchID)
 }
 
 func describe(r schema.Result) string {
@@ -228,7 +229,7 @@ func describe(r schema.Result) string {
 	return text
 }
 
-// others names who else offers a tool, in so many words as fit a line.
+// others lists the other providers of a tool, as many as fit a line.
 func others(r schema.Result) string {
 	const named = 3
 	var providers []string
@@ -245,37 +246,37 @@ func others(r schema.Result) string {
 	return out
 }
 
-// printSearched prints the needs and arguments that were searched for, where a model or the caller made
-// something of it.
-func (c *console) printSearched(a schema.SearchResponse) {
+// printSearched prints the needs and arguments of the search if a model or the caller rewrote
+// the query.
+func printSearched(con *console, a schema.SearchResponse) {
 	if a.Searched == nil || a.Rewrite == schema.RewriteOff || a.Rewrite == schema.RewriteFallback {
 		return
 	}
-	c.printf("\nsearched for (%s)\n", a.Rewrite)
+	con.Printf("\nsearched for (%s)\n", a.Rewrite)
 	for _, n := range a.Searched.Needs {
-		c.printf("   need: %s\n", oneLine(cmp.Or(n.ToolDescription, n.UserIntent, n.ExpectedResponse)))
+		con.Printf("   need: %s\n", program.OneLine(cmp.Or(n.ToolDescription, n.UserIntent, n.ExpectedResponse)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Searched.Arguments)) {
-		c.printf("   argument: %s: %s\n", oneLine(name), oneLine(a.Searched.Arguments[name]))
+		con.Printf("   argument: %s: %s\n", program.OneLine(name), program.OneLine(a.Searched.Arguments[name]))
 	}
 }
 
 // printChosen tells how well one provider does for each need.
-func (c *console) printChosen(chosen *schema.Chosen) {
+func printChosen(con *console, chosen *schema.Chosen) {
 	if chosen == nil || len(chosen.Needs) == 0 {
 		return
 	}
-	c.printf("\n%s covers %.2f\n", oneLine(chosen.Provider), chosen.Coverage)
+	con.Printf("\n%s covers %.2f\n", program.OneLine(chosen.Provider), chosen.Coverage)
 	for _, n := range chosen.Needs {
-		c.printf("   %.3f of %.3f  %s: %s\n", n.Score, n.Best, oneLine(n.Need), oneLine(n.Tool))
+		con.Printf("   %.3f of %.3f  %s: %s\n", n.Score, n.Best, program.OneLine(n.Need), program.OneLine(n.Tool))
 	}
 }
 
-func (c *console) printExplanation(rank int, r schema.Result, full bool) {
+func printExplanation(con *console, rank int, r schema.Result, full bool) {
 	e := r.Explanation
-	c.printf("\n%d. %s: %.3f\n", rank, oneLine(r.ID), r.Score)
+	con.Printf("\n%d. %s: %.3f\n", rank, program.OneLine(r.ID), r.Score)
 	for _, sentence := range e.Summary {
-		c.printf("   %s\n", oneLine(sentence))
+		con.Printf("   %s\n", program.OneLine(sentence))
 	}
 	if !full {
 		return
@@ -288,22 +289,22 @@ func (c *console) printExplanation(rank int, r schema.Result, full bool) {
 		if e.Features[name] != 0 {
 			weight = e.Terms[name] / e.Features[name]
 		}
-		c.printf("   %+9.3f  %s: %.3f, weighted %.3g\n", e.Terms[name], name, e.Features[name], weight)
+		con.Printf("   %+9.3f  %s: %.3f, weighted %.3g\n", e.Terms[name], name, e.Features[name], weight)
 	}
 	if e.Bias != 0 {
-		c.printf("   %+9.3f  bias\n", e.Bias)
+		con.Printf("   %+9.3f  bias\n", e.Bias)
 	}
 	if e.Penalty != 0 {
-		c.printf("   %+9.3f  parameters that cannot be provided\n", -e.Penalty)
+		con.Printf("   %+9.3f  parameters that cannot be provided\n", -e.Penalty)
 	}
 	if m := e.Reranking; m != nil && m.From != m.To {
-		c.printf("             reranked (%s) from %d to %d: %s\n", m.Algorithm, m.From, m.To, m.Why)
+		con.Printf("             reranked (%s) from %d to %d: %s\n", m.Algorithm, m.From, m.To, m.Why)
 	}
 	for _, p := range e.Parameters {
 		given := "no argument"
 		if p.Argument != "" {
-			given = fmt.Sprintf("%q (match %.2f)", oneLine(p.Argument), p.Match)
+			given = fmt.Sprintf("%q (match %.2f)", program.OneLine(p.Argument), p.Match)
 		}
-		c.printf("             %s: %s, costs %.3f\n", oneLine(p.Name), given, p.Penalty)
+		con.Printf("             %s: %s, costs %.3f\n", program.OneLine(p.Name), given, p.Penalty)
 	}
 }

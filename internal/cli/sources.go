@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -14,7 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	spec "github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	spec "github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
@@ -22,7 +23,7 @@ import (
 const sourcesPath = "/v1/sources"
 
 func newSources(con *console) *cobra.Command {
-	return group(&cobra.Command{Use: "sources", Short: "Where tools come from by themselves: list, add, test, sync, pause and remove sources"},
+	return program.Group(&cobra.Command{Use: "sources", Short: "Where tools come from by themselves: list, add, test, sync, pause and remove sources"},
 		newSourcesList(con), newSourcesShow(con), newSourcesAdd(con), newSourcesTest(con), newSourcesSync(con), newSourcesRemove(con),
 		newSourcesDo(con, "pause", "Stop looking at a source; its tools stay"),
 		newSourcesDo(con, "resume", "Look at a source again"))
@@ -42,12 +43,12 @@ func newSourcesList(con *console) *cobra.Command {
 			if !found {
 				list.Sources = slices.DeleteFunc(list.Sources, func(s sources.Source) bool { return s.Parent != "" })
 			}
-			return con.show(list, func() {
-				t := newTable("NAME", "KIND", "STATE", "TOOLS", "FOUND", "SEEN", "CHANGED", "NEXT", "+WHERE", "ERROR…")
+			return con.Show(list, func() {
+				t := program.NewTable("NAME", "KIND", "STATE", "TOOLS", "FOUND", "SEEN", "CHANGED", "NEXT", "+WHERE", "ERROR…")
 				for _, s := range list.Sources {
-					t.add(s.Name, s.Kind, s.State, s.Tools, count(s.Found), ago(s.LastSuccess), ago(s.LastChange), until(s.Next), s.Describe(), s.LastError)
+					t.Add(s.Name, s.Kind, s.State, s.Tools, count(s.Found), ago(s.LastSuccess), ago(s.LastChange), until(s.Next), s.Describe(), s.LastError)
 				}
-				con.printTable(t)
+				con.PrintTable(t)
 			})
 		},
 	}
@@ -55,7 +56,7 @@ func newSourcesList(con *console) *cobra.Command {
 	return cmd
 }
 
-// count is a number, "" for none.
+// count formats a number, "" for 0.
 func count(n int) string {
 	if n == 0 {
 		return ""
@@ -63,7 +64,7 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// ago is how long ago a time was, "" for none.
+// ago formats the time since t, "" for the zero time.
 func ago(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -71,7 +72,7 @@ func ago(t time.Time) string {
 	return max(0, time.Since(t)).Round(time.Second).String() + " ago"
 }
 
-// until is how long it is to a time, "" for none and for one that is over.
+// until returns the time left until t, "" if t is zero or past.
 func until(t time.Time) string {
 	if d := time.Until(t); d > 0 {
 		return "in " + d.Round(time.Second).String()
@@ -81,53 +82,51 @@ func until(t time.Time) string {
 
 func newSourcesShow(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", ValidArgsFunction: completeSources(con), Short: "Show a source: what it is, how fresh it is, what its last change came to", Args: cobra.ExactArgs(1),
+		Use: "show NAME", ValidArgsFunction: completeSources(con), Short: "Show a source: its settings, its freshness, the outcome of its last change", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var s sources.Source
 			if err := con.client().Get(cmd.Context(), client.Path(sourcesPath, args[0]), nil, &s); err != nil {
 				return err
 			}
-			return con.show(s, func() { con.printSource(s) })
+			return con.Show(s, func() {
+				con.PrintName(s.Name)
+				credential, every, held, events := "", "", "", ""
+				if s.Hook != nil {
+					events = "POST " + client.Path(sourcesPath, s.Name) + ":event, proven by " + s.Hook.Credential
+					if !s.LastEvent.IsZero() {
+						events += ", the last one " + ago(s.LastEvent)
+					}
+				}
+				if s.Auth != nil {
+					credential = s.Auth.Credential
+				}
+				if s.Every > 0 {
+					every = time.Duration(s.Every).String()
+				}
+				if h := s.Held; h != nil {
+					held = fmt.Sprintf("%s are gone, such as %s: toolstream sources sync %s --confirm deletes them", lost(s), strings.Join(h.Some, ", "), s.Name)
+				}
+				state := string(s.State)
+				if !s.Since.IsZero() {
+					state += ", since " + s.Since.Local().Format(time.DateTime)
+				}
+				changed := ago(s.LastChange)
+				if changed != "" && s.LastChanges != nil {
+					changed += ": " + strings.Join(changeLines(s.Changed, *s.LastChanges), "; ")
+				}
+				con.PrintPairs(
+					"name", s.Name, "named by", s.Parent, "as", s.Called, "kind", s.Kind, "where", s.Describe(), "credential", credential, "events", events, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
+					"allow", strings.Join(s.Allow, ", "), "deny", strings.Join(s.Deny, ", "), "limit", count(s.Limit),
+					"state", state,
+					"tools", fmt.Sprint(s.Tools), "found", count(s.Found), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
+					"problems", strings.Join(s.Problems, "; "),
+				)
+			})
 		},
 	}
 }
 
-func (c *console) printSource(s sources.Source) {
-	c.printName(s.Name)
-	credential, every, held, events := "", "", "", ""
-	if s.Hook != nil {
-		events = "POST " + client.Path(sourcesPath, s.Name) + ":event, proven by " + s.Hook.Credential
-		if !s.LastEvent.IsZero() {
-			events += ", the last one " + ago(s.LastEvent)
-		}
-	}
-	if s.Auth != nil {
-		credential = s.Auth.Credential
-	}
-	if s.Every > 0 {
-		every = time.Duration(s.Every).String()
-	}
-	if h := s.Held; h != nil {
-		held = fmt.Sprintf("%s are gone, such as %s: toolstream sources sync %s --confirm deletes them", lost(s), strings.Join(h.Some, ", "), s.Name)
-	}
-	state := string(s.State)
-	if !s.Since.IsZero() {
-		state += ", since " + s.Since.Local().Format(time.DateTime)
-	}
-	changed := ago(s.LastChange)
-	if changed != "" && s.LastChanges != nil {
-		changed += ": " + strings.Join(changeLines(s.Changed, *s.LastChanges), "; ")
-	}
-	c.printPairs(
-		"name", s.Name, "named by", s.Parent, "as", s.Called, "kind", s.Kind, "where", s.Describe(), "credential", credential, "events", events, "every", every, "provider", s.Root(s.Name), "deletes", s.Deletes,
-		"allow", strings.Join(s.Allow, ", "), "deny", strings.Join(s.Deny, ", "), "limit", count(s.Limit),
-		"state", state,
-		"tools", fmt.Sprint(s.Tools), "found", count(s.Found), "seen", ago(s.LastSuccess), "changed", changed, "next", until(s.Next), "error", s.LastError, "held", held,
-		"problems", strings.Join(s.Problems, "; "),
-	)
-}
-
-// lost says how much is held.
+// lost describes the number of held removals.
 func lost(s sources.Source) string {
 	if s.Found > 0 {
 		return fmt.Sprintf("%d tools and sources", s.Held.Missing)
@@ -158,28 +157,36 @@ func newSourcesAdd(con *console) *cobra.Command {
 			}
 			if mapping != "" {
 				if err := json.Unmarshal([]byte(mapping), &declared.Mapping); err != nil {
-					return refused(cmd, fmt.Errorf("--mapping: %w", err))
+					return program.Refused(cmd, fmt.Errorf("--mapping: %w", err))
 				}
 			}
 			if err := cmp.Or(spec.ValidateName(args[0]), declared.Validate()); err != nil {
-				return refused(cmd, err)
+				return program.Refused(cmd, err)
 			}
 			if dryRun {
-				return con.tryOut(cmd.Context(), args[0], declared)
+				body := struct {
+					spec.Spec
+					Name string `json:"name"`
+				}{declared, args[0]}
+				var t sources.Trial
+				if err := con.client().Post(cmd.Context(), sourcesPath+":test", body, &t); err != nil {
+					return err
+				}
+				return showTrial(con, t)
 			}
-			last := con.lastLook(cmd.Context(), args[0], wait)
+			last := lastLook(cmd.Context(), con, args[0], wait)
 			var s sources.Source
 			if err := con.client().Put(cmd.Context(), client.Path(sourcesPath, args[0]), declared, &s); err != nil {
 				return err
 			}
-			return con.looked(cmd.Context(), s, last, wait)
+			return showLook(cmd.Context(), con, s, last, wait)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&declared.Kind, "kind", spec.MCP, "kind of source: "+strings.Join(spec.Kinds, ", "))
-	flags.StringVar(&declared.URL, "url", "", "where it is; of a folder, its absolute path")
+	flags.StringVar(&declared.URL, "url", "", "address of the source; for a folder, its absolute path")
 	flags.StringVar(&credential, "auth", "", "`NAME` of a credential in the server's settings (crawl.credentials)")
-	flags.StringVar(&declared.Proxy, "proxy", "", "of the kind kong, the address at which the gateway serves its routes")
+	flags.StringVar(&declared.Proxy, "proxy", "", "of the kind kong, the address under which the gateway serves its routes")
 	flags.StringVar(&mapping, "mapping", "", "of the kind events, a `JSON` object that says by JSON paths what its list holds: items, id, document, and next, cursor, version, kind")
 	flags.StringVar(&hook, "hook", "", "`NAME` of a credential of kind hook there, which the senders of the source's events prove themselves with")
 	flags.DurationVar(&every, "every", 0, "longest time between two looks; 0: what the source asks for, else 5m")
@@ -189,62 +196,49 @@ func newSourcesAdd(con *console) *cobra.Command {
 	flags.StringSliceVar(&declared.Allow, "allow", nil, "of a source that names others: `PATTERN` of names that are taken, such as io.github.acme/*; may be repeated")
 	flags.StringSliceVar(&declared.Deny, "deny", nil, "`PATTERN` of names that are not taken; may be repeated")
 	flags.IntVar(&declared.Limit, "limit", 0, "how many sources are taken; 0: 500")
-	flags.StringSliceVar(&declared.Namespaces, "namespaces", nil, "of the kind kubernetes: where to look, separated by commas; all that the server's settings allow if not given")
+	flags.StringSliceVar(&declared.Namespaces, "namespaces", nil, "of the kind kubernetes: namespaces to read, separated by commas (default: all that the server's settings allow)")
 	flags.StringVar(&declared.Document, "document", "", "of the kinds caddy and traefik: `PATH` of the OpenAPI document below each route; openapi.json if not given")
 	flags.StringVar(&declared.Selector, "selector", "", "of the kind kubernetes: `LABELS` that objects have, such as team=shop")
 	flags.BoolVar(&wait, "wait", false, "wait for the first look; before the -- of a command")
 	flags.BoolVar(&dryRun, "dry-run", false, "look at the source and say what would change, and add nothing; before the -- of a command")
-	fixed(cmd, "kind", spec.Kinds...)
-	fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
+	program.Fixed(cmd, "kind", spec.Kinds...)
+	program.Fixed(cmd, "deletes", spec.Guarded, spec.Always, spec.Never)
 	return cmd
 }
 
-// tryOut looks at a source as it is declared, and adds nothing.
-func (c *console) tryOut(ctx context.Context, name string, declared spec.Spec) error {
-	body := struct {
-		spec.Spec
-		Name string `json:"name"`
-	}{declared, name}
-	var t sources.Trial
-	if err := c.client().Post(ctx, sourcesPath+":test", body, &t); err != nil {
-		return err
-	}
-	return c.showTrial(t)
-}
-
-// lookPause is how long to wait between two questions about a look.
+// lookPause is the pause between two polls for a look.
 const lookPause = 200 * time.Millisecond
 
-// lastLook returns when a source was last looked at, zero if it was not. It is asked before
-// a change: a look may be over before the change is answered.
-func (c *console) lastLook(ctx context.Context, name string, wait bool) time.Time {
+// lastLook returns the time of a source's last look, zero if there was no look or wait is not
+// set. Callers ask before a change, because a look may be over before the change is answered.
+func lastLook(ctx context.Context, con *console, name string, wait bool) time.Time {
 	var s sources.Source
 	if wait {
-		_ = c.client().Get(ctx, client.Path(sourcesPath, name), nil, &s) // what fails here fails at the change, too
+		_ = con.client().Get(ctx, client.Path(sourcesPath, name), nil, &s) // an error here comes back at the change
 	}
 	return s.LastLook
 }
 
-// looked prints a source, with wait once it was looked at after the last time. A paused
-// source is not looked at.
-func (c *console) looked(ctx context.Context, s sources.Source, last time.Time, wait bool) error {
+// showLook prints a source. With wait, it first waits for a look after the last one, unless
+// the source is paused.
+func showLook(ctx context.Context, con *console, s sources.Source, last time.Time, wait bool) error {
 	for wait && s.State != sources.Paused && !s.LastLook.After(last) {
 		select {
 		case <-time.After(lookPause):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if err := c.client().Get(ctx, client.Path(sourcesPath, s.Name), nil, &s); err != nil {
+		if err := con.client().Get(ctx, client.Path(sourcesPath, s.Name), nil, &s); err != nil {
 			return err
 		}
 	}
-	err := c.show(s, func() {
-		c.printName(s.Name)
+	err := con.Show(s, func() {
+		con.PrintName(s.Name)
 		if s.LastLook.IsZero() && s.State != sources.Paused {
-			c.printf("%s was not looked at yet: `toolstream sources show %s` says how it is\n", s.Name, s.Name)
+			con.Printf("%s was not looked at yet: `toolstream sources show %s` says how it is\n", s.Name, s.Name)
 			return
 		}
-		c.printf("%s is %s, with %s\n", s.Name, s.State, holds(s.Tools, s.Found))
+		con.Printf("%s is %s, with %s\n", s.Name, s.State, holds(s.Tools, s.Found))
 	})
 	if err == nil && wait && s.LastError != "" {
 		err = fmt.Errorf("%s; the source stays and is looked at again", s.LastError)
@@ -252,7 +246,7 @@ func (c *console) looked(ctx context.Context, s sources.Source, last time.Time, 
 	return err
 }
 
-// holds says how many tools and sources there are.
+// holds describes the number of tools and sources.
 func holds(tools, found int) string {
 	if found == 0 {
 		return fmt.Sprintf("%d tools", tools)
@@ -268,34 +262,34 @@ func newSourcesTest(con *console) *cobra.Command {
 			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+":test", nil, &t); err != nil {
 				return err
 			}
-			return con.showTrial(t)
+			return showTrial(con, t)
 		},
 	}
 }
 
-// showTrial says what a look found that changed nothing, and what it would have changed.
-func (c *console) showTrial(t sources.Trial) error {
-	return c.show(t, func() {
+// showTrial prints the findings of a trial run and the changes that a real run would make.
+func showTrial(con *console, t sources.Trial) error {
+	return con.Show(t, func() {
 		live := "it is looked at from time to time"
 		if t.Live {
 			live = "it says itself when they change"
 		}
-		c.printf("%s in %.0f ms; %s\n", holds(t.Tools, t.Found), t.Took, live)
+		con.Printf("%s in %.0f ms; %s\n", holds(t.Tools, t.Found), t.Took, live)
 		for _, name := range t.Names {
-			c.printf("  %s\n", oneLine(name))
+			con.Printf("  %s\n", program.OneLine(name))
 		}
 		if t.Changed != nil && t.Changes != nil {
 			for _, line := range changeLines(*t.Changed, *t.Changes) {
-				c.printf("%s\n", line)
+				con.Printf("%s\n", line)
 			}
 		}
 		for _, p := range t.Problems {
-			c.printf("not taken: %s\n", oneLine(p))
+			con.Printf("not taken: %s\n", program.OneLine(p))
 		}
 	})
 }
 
-// changeLines says what changes, a line for each way that anything does.
+// changeLines describes the changes, a line for each kind.
 func changeLines(counts sources.Changed, names sources.Names) (lines []string) {
 	for _, way := range []struct {
 		word  string
@@ -309,7 +303,7 @@ func changeLines(counts sources.Changed, names sources.Names) (lines []string) {
 		if way.count > len(way.names) {
 			more = ", …"
 		}
-		lines = append(lines, fmt.Sprintf("%d %s: %s%s", way.count, way.word, oneLine(strings.Join(way.names, ", ")), more))
+		lines = append(lines, fmt.Sprintf("%d %s: %s%s", way.count, way.word, program.OneLine(strings.Join(way.names, ", ")), more))
 	}
 	return lines
 }
@@ -317,18 +311,18 @@ func changeLines(counts sources.Changed, names sources.Names) (lines []string) {
 func newSourcesSync(con *console) *cobra.Command {
 	var confirm, wait bool
 	cmd := &cobra.Command{
-		Use: "sync NAME", ValidArgsFunction: completeSources(con), Short: "Look at a source now, and compare everything anew", Args: cobra.ExactArgs(1),
+		Use: "sync NAME", ValidArgsFunction: completeSources(con), Short: "Look at a source now, and compare all of it again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			action := ":sync"
 			if confirm {
 				action = ":confirm"
 			}
-			last := con.lastLook(cmd.Context(), args[0], wait)
+			last := lastLook(cmd.Context(), con, args[0], wait)
 			var s sources.Source
 			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+action, nil, &s); err != nil {
 				return err
 			}
-			return con.looked(cmd.Context(), s, last, wait)
+			return showLook(cmd.Context(), con, s, last, wait)
 		},
 	}
 	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete the tools and sources that are gone and held")
@@ -344,7 +338,7 @@ func newSourcesDo(con *console, verb, short string) *cobra.Command {
 			if err := con.client().Post(cmd.Context(), client.Path(sourcesPath, args[0])+":"+verb, nil, &s); err != nil {
 				return err
 			}
-			return con.looked(cmd.Context(), s, time.Time{}, false)
+			return showLook(cmd.Context(), con, s, time.Time{}, false)
 		},
 	}
 }
@@ -363,7 +357,7 @@ func newSourcesRemove(con *console) *cobra.Command {
 				return err
 			}
 			defer answer.Close()
-			return con.show(map[string]string{"name": args[0], "state": string(sources.Removing)}, func() { con.printf("%s is being removed\n", args[0]) })
+			return con.Show(map[string]string{"name": args[0], "state": string(sources.Removing)}, func() { con.Printf("%s is being removed\n", args[0]) })
 		},
 	}
 	cmd.Flags().BoolVar(&keep, "keep-tools", false, "leave its tools in the index")

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/indexmgr"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/server/reindex"
+	"github.com/toolstream/toolstream/internal/server/status"
 )
 
 func newStatus(con *console) *cobra.Command {
@@ -25,51 +26,59 @@ func newStatus(con *console) *cobra.Command {
 			if err := con.client().Get(cmd.Context(), "/v1/status", nil, &s); err != nil {
 				return err
 			}
-			return con.show(s, func() { con.printStatus(s) })
+			return con.Show(s, func() { printStatus(con, s) })
 		},
 	}
 }
 
-func (c *console) printStatus(s status.Status) {
+func printStatus(con *console, s status.Status) {
 	state := "ready"
 	if !s.Ready {
 		state = "not ready: " + s.Reason
 	}
-	c.printf("toolstream %s at %s, %s, %s, up since %s\n", s.Version, c.server, s.Mode, state, s.Started.Local().Format(time.DateTime))
-	c.printf("%d tools and %d providers, model %s, weights %s (epoch %d), %d dead letters\n", s.Tools, s.Providers, s.Model, s.Weights, s.Epoch, s.DeadLetters)
+	con.Printf("toolstream %s at %s, %s, %s, up since %s\n", s.Version, con.Server, s.Mode, state, s.Started.Local().Format(time.DateTime))
+	con.Printf("%s and %s, model %s, weights %s (epoch %d), %s\n", plural(s.Tools, "tool"), plural(s.Providers, "provider"), s.Model, s.Weights, s.Epoch, plural(s.DeadLetters, "dead letter"))
 	if s.Bare+s.Quarantined > 0 {
-		c.printf("%d tools without vectors, %d in quarantine\n", s.Bare, s.Quarantined)
+		con.Printf("%s without vectors, %d in quarantine\n", plural(s.Bare, "tool"), s.Quarantined)
 	}
 	if s.Uncovered > 0 {
-		c.printf("%d documents with low coverage\n", s.Uncovered)
+		con.Printf("%s with low coverage\n", plural(s.Uncovered, "document"))
 	}
 	if s.Pending > 0 {
-		c.printf("%d tools wait for the language model, the first since %s\n", s.Pending, s.Since.Local().Format(time.DateTime))
+		con.Printf("%s to be read by the language model, the first since %s\n", plural(s.Pending, "tool"), s.Since.Local().Format(time.DateTime))
 	}
 	for _, g := range s.Models {
-		if g.State != indexmgr.StateLive || g.Problem != "" {
-			c.printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))
+		if g.State != reindex.StateLive || g.Problem != "" {
+			con.Printf("model %s is %s: %s\n", g.Model, g.State, cmp.Or(g.Problem, "see toolstream reindex"))
 		}
 	}
 	if f := s.Freshness; f != nil {
-		c.printf("half searchable within %s, 99 of 100 within %s, of %d changes in the last 15 minutes; the objective is %s, missed in %d of them\n",
+		con.Printf("half searchable within %s, 99 of 100 within %s, of %d changes in the last 15 minutes; the objective is %s, missed in %d of them\n",
 			seconds(f.Half), seconds(f.Most), f.Changes, seconds(f.Goal), f.Missed)
 	}
-	c.printSources(s.Sources)
-	c.printSpent(s.LLM)
+	printSources(con, s.Sources)
+	printSpent(con, s.LLM)
 	if s.Data != "" {
-		c.printf("data in %s", s.Data)
+		con.Printf("data in %s", s.Data)
 		if s.Disk != nil {
-			c.printf(", %.1f of %.1f GB free", float64(s.Disk.Free)/1e9, float64(s.Disk.Total)/1e9)
+			con.Printf(", %.1f of %.1f GB free", float64(s.Disk.Free)/1e9, float64(s.Disk.Total)/1e9)
 		}
-		c.printf("\n\n")
-		c.printStages(s.Stages)
+		con.Printf("\n\n")
+		printStages(con, s.Stages)
 	}
-	c.printProcesses(s.Processes)
-	c.printDependencies(s.Dependencies)
+	printProcesses(con, s.Processes)
+	printDependencies(con, s.Dependencies)
 }
 
-func (c *console) printSources(s *status.Sources) {
+// plural returns a number with a noun in the form that belongs to it.
+func plural[N int | int64 | uint64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+func printSources(con *console, s *status.Sources) {
 	if s == nil {
 		return
 	}
@@ -79,9 +88,9 @@ func (c *console) printSources(s *status.Sources) {
 		n += s.States[state]
 		states = append(states, fmt.Sprintf("%d %s", s.States[state], state))
 	}
-	c.printf("%d sources: %s\n", n, strings.Join(states, ", "))
+	con.Printf("%s: %s\n", plural(n, "source"), strings.Join(states, ", "))
 	for _, u := range s.Unwell {
-		c.printf("  %s%s is %s since %s: %s\n", u.Name, u.Others(), u.State, u.Since.Local().Format(time.DateTime), oneLine(u.Why()))
+		con.Printf("  %s%s is %s since %s: %s\n", u.Name, u.Others(), u.State, u.Since.Local().Format(time.DateTime), program.OneLine(u.Why()))
 	}
 }
 
@@ -93,8 +102,8 @@ func seconds(n float64) string {
 	return (time.Duration(n * float64(time.Second))).Round(time.Millisecond).String()
 }
 
-func (c *console) printStages(stages []status.Stage) {
-	t := newTable("STAGE", "READS", "LAG", "A SECOND", "WAITING", "WORKERS")
+func printStages(con *console, stages []status.Stage) {
+	t := program.NewTable("STAGE", "READS", "LAG", "A SECOND", "WAITING", "WORKERS")
 	for _, st := range stages {
 		lag, rate, workers, waiting := fmt.Sprint(st.Lag), "", "", ""
 		if st.Problem != "" {
@@ -109,17 +118,17 @@ func (c *console) printStages(stages []status.Stage) {
 		if st.Waiting > 0 {
 			waiting = time.Duration(st.Waiting * float64(time.Second)).Round(time.Second).String()
 		}
-		t.add(st.Name, st.Topic, lag, rate, waiting, workers)
+		t.Add(st.Name, st.Topic, lag, rate, waiting, workers)
 	}
-	c.printTable(t)
+	con.PrintTable(t)
 }
 
-func (c *console) printProcesses(processes []status.Process) {
+func printProcesses(con *console, processes []status.Process) {
 	if len(processes) == 0 {
 		return
 	}
-	c.printf("\n")
-	t := newTable("SERVICES", "AT", "VERSION", "STATE", "WEIGHTS", "EPOCH")
+	con.Printf("\n")
+	t := program.NewTable("SERVICES", "AT", "VERSION", "STATE", "WEIGHTS", "EPOCH")
 	for _, p := range processes {
 		state, epoch := "ready", ""
 		if !p.Ready {
@@ -128,33 +137,33 @@ func (c *console) printProcesses(processes []status.Process) {
 		if p.Weights != "" {
 			epoch = fmt.Sprint(p.Epoch)
 		}
-		t.add(strings.Join(p.Services, " "), p.Address, p.Version, state, p.Weights, epoch)
+		t.Add(strings.Join(p.Services, " "), p.Address, p.Version, state, p.Weights, epoch)
 	}
-	c.printTable(t)
+	con.PrintTable(t)
 }
 
-func (c *console) printDependencies(needs []status.Dependency) {
+func printDependencies(con *console, needs []status.Dependency) {
 	if len(needs) == 0 {
 		return
 	}
-	c.printf("\n")
-	t := newTable("NEEDS", "AT", "STATE")
+	con.Printf("\n")
+	t := program.NewTable("NEEDS", "AT", "STATE")
 	for _, d := range needs {
 		state := "answers"
 		if !d.OK {
 			state = cmp.Or(d.Problem, "does not answer")
 		}
-		t.add(d.Name, d.Address, state)
+		t.Add(d.Name, d.Address, state)
 	}
-	c.printTable(t)
+	con.PrintTable(t)
 }
 
-func (c *console) printSpent(s *status.LLMStatus) {
+func printSpent(con *console, s *status.LLMStatus) {
 	if s == nil {
 		return
 	}
-	c.printf("language model %s, %s (UTC):\n", s.Model, s.Day)
+	con.Printf("language model %s, %s (UTC):\n", s.Model, s.Day)
 	for _, a := range s.Accounts {
-		c.printf("  %s: %d answers, %d tokens of prompts and %d of answers, $%.2f\n", a.Stage, a.Calls[llm.Answered], a.Prompt, a.Completion, a.Dollars)
+		con.Printf("  %s: %d answers, %d tokens of prompts and %d of answers, $%.2f\n", a.Stage, a.Calls[llm.Answered], a.Prompt, a.Completion, a.Dollars)
 	}
 }

@@ -1,15 +1,14 @@
-package main
+package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server/status"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/trainer"
 )
@@ -20,8 +19,7 @@ func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 		for _, why := range refused {
 			findings = append(findings, status.Finding{What: why, Remedy: "toolstream weights promote VERSION"})
 		}
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
+		server := serveJSON(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/v1/weights" {
 				list := map[string]any{"damaged": []trainer.Damaged{}}
 				if refused != nil {
@@ -33,22 +31,28 @@ func TestDoctorSaysWhichWeightsAreRefused(t *testing.T) {
 			if err := json.NewEncoder(w).Encode(status.Status{Ready: true, Findings: findings}); err != nil {
 				t.Error(err)
 			}
-		}))
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), []string{"doctor", "--server", server.URL}, strings.NewReader(""), &out, &errOut)
-		server.Close()
-		if said := strings.Contains(out.String(), "unexpected end") && strings.Contains(out.String(), "weights promote") && strings.Contains(out.String(), "w4-00000000"); said != (refused != nil) || (code == exitDone) == said {
-			t.Errorf("refused %q: exit code %d, %s%s", refused, code, &out, &errOut)
+		})
+		code, out, errOut := called(t, "doctor", "--server", server)
+		if said := strings.Contains(out, "unexpected end") && strings.Contains(out, "weights promote") && strings.Contains(out, "w4-00000000"); said != (refused != nil) || (code == program.Done) == said {
+			t.Errorf("refused %q: exit code %d, %s%s", refused, code, out, errOut)
 		}
 	}
 }
 
 func TestStatusSaysWhyASourceIsHeld(t *testing.T) {
 	var out strings.Builder
-	newConsole(nil, &out, io.Discard).printSources(&status.Sources{
+	printSources(&console{Terminal: program.NewTerminal(nil, &out, io.Discard)}, &status.Sources{
 		States: map[sources.State]int{sources.Held: 1}, Unwell: []status.Unwell{{Name: "shop", State: sources.Held}},
 	})
 	if !strings.Contains(out.String(), "more than half of its tools are gone") {
+		t.Errorf("%s", out.String())
+	}
+}
+
+func TestStatusCountsInSingularAndPlural(t *testing.T) {
+	var out strings.Builder
+	printStatus(&console{Terminal: program.NewTerminal(nil, &out, io.Discard)}, status.Status{Uncovered: 1, Tools: 2})
+	if !strings.Contains(out.String(), "1 document with") || !strings.Contains(out.String(), "2 tools and 0 providers") {
 		t.Errorf("%s", out.String())
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -13,12 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/tenants"
+	"github.com/toolstream/toolstream/internal/changes/tenants"
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
 func newTenants(con *console) *cobra.Command {
-	return group(&cobra.Command{Use: "tenants", Short: "List, export and erase tenants"},
+	return program.Group(&cobra.Command{Use: "tenants", Short: "List, export and erase tenants"},
 		newTenantsList(con), newTenantsExport(con), newTenantsErase(con))
 }
 
@@ -32,16 +33,16 @@ func newTenantsList(con *console) *cobra.Command {
 			if err := con.client().Get(cmd.Context(), tenants.Path, nil, &list); err != nil {
 				return err
 			}
-			return con.show(list, func() {
-				t := newTable("TENANT", "STATE", "TOOLS", "VALUES", "ERASED")
+			return con.Show(list, func() {
+				t := program.NewTable("TENANT", "STATE", "TOOLS", "VALUES", "ERASED")
 				for _, one := range list.Tenants {
 					erased := ""
 					if one.Erased != nil {
 						erased = one.Erased.Local().Format(time.DateTime)
 					}
-					t.add(one.Name, one.State, one.Tools, one.Values, erased)
+					t.Add(one.Name, one.State, one.Tools, one.Values, erased)
 				}
-				con.printTable(t)
+				con.PrintTable(t)
 			})
 		},
 	}
@@ -60,7 +61,7 @@ toolstream import takes the documents of it, and passes over the rest.`,
 				return err
 			}
 			defer body.Close()
-			if _, err := io.Copy(con.out, body); err != nil {
+			if _, err := io.Copy(con.Out, body); err != nil {
 				return fmt.Errorf("export %s: it is not whole: %w", args[0], err)
 			}
 			return nil
@@ -72,15 +73,15 @@ func newTenantsErase(con *console) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "erase TENANT", Short: "Erase a tenant, everywhere and at once", Args: cobra.ExactArgs(1),
-		Long: `Erase a tenant, everywhere and at once: tools, sources, grants, what was learned, dead letters,
-searches and feedback. There is no way back. Its name is to be typed, or --yes to be said.`,
+		Long: `Erase a tenant, everywhere and at once: tools, sources, grants, weights, usage, dead letters,
+searches and feedback. This cannot be undone. Type its name, or give --yes.`,
 		Example: "  toolstream tenants export acme > acme.jsonl && toolstream tenants erase acme",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
-				con.notef("Type the name of the tenant to erase everything of it: ")
-				typed, _ := bufio.NewReader(con.in).ReadString('\n')
+				con.Notef("Type the name of the tenant to erase everything of it: ")
+				typed, _ := bufio.NewReader(con.In).ReadString('\n')
 				if strings.TrimSpace(typed) != args[0] {
-					return misused(cmd, "that is not %s: nothing was erased", args[0])
+					return program.Misused(cmd, "that is not %s: nothing was erased", args[0])
 				}
 			}
 			path := client.Path(tenants.Path, args[0]) + "?" + url.Values{"confirm": args[:1]}.Encode()
@@ -88,14 +89,14 @@ searches and feedback. There is no way back. Its name is to be typed, or --yes t
 			if err := con.client().Delete(cmd.Context(), path, &erased); err != nil {
 				return err
 			}
-			return con.show(erased, func() {
-				con.printName(erased.Tenant)
-				con.notef("erased\n")
+			return con.Show(erased, func() {
+				con.PrintName(erased.Tenant)
+				con.Notef("erased\n")
 				for _, bucket := range slices.Sorted(maps.Keys(erased.Values)) {
-					con.notef("%d values of %s\n", erased.Values[bucket], bucket)
+					con.Notef("%d values of %s\n", erased.Values[bucket], bucket)
 				}
 				for _, what := range erased.Remains {
-					con.notef("remains: %s\n", what)
+					con.Notef("remains: %s\n", what)
 				}
 			})
 		},

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,28 +10,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 func newToken(con *console) *cobra.Command {
-	cmd := group(&cobra.Command{
+	cmd := program.Group(&cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke the tokens of callers",
 		Long: `Edit the file of tokens on this host: --file, or the setting auth.tokens_file. Servers
-notice each change and need no restart. The file belongs to who runs these commands: let it
-be the user that runs the server. It holds hashes of the tokens, never the tokens.`,
+notice each change and need no restart. The file belongs to the user that runs these commands:
+run them as the user of the server. It holds hashes of the tokens, never the tokens.`,
 	}, newTokenCreate(con), newTokenList(con), newTokenRevoke(con))
-	cmd.PersistentFlags().String("config", "", configHelp)
+	cmd.PersistentFlags().String("config", "", program.ConfigHelp)
 	cmd.PersistentFlags().String("file", "", "`FILE` of tokens (TOOLSTREAM_AUTH_TOKENS_FILE)")
 	return cmd
 }
 
 // tokensFile returns the file that a command is to read or edit.
 func tokensFile(cmd *cobra.Command) (string, error) {
-	cfg, err := loadConfig(cmd, map[string]string{"file": "auth.tokens_file"})
+	cfg, err := program.LoadConfig(cmd, map[string]string{"file": "auth.tokens_file"})
 	if err == nil && cfg.Auth.TokensFile == "" {
-		err = misused(cmd, "name the file of tokens with --file, or with the setting auth.tokens_file")
+		err = program.Misused(cmd, "name the file of tokens with --file, or with the setting auth.tokens_file")
 	}
 	return cfg.Auth.TokensFile, err
 }
@@ -50,8 +51,8 @@ func newTokenCreate(con *console) *cobra.Command {
 		Long: `Make a token and print it. It cannot be shown again. To rotate a token, create another
 one with the same name, hand it out, and revoke the old one.
 
-Roles, each of which includes those before it: reader searches and describes, caller calls
-tools and reports what it used, writer imports and manages sources, operator cares for dead
+Roles, each with the rights of the roles before it: reader searches and describes, caller calls
+tools and sends feedback, writer imports and manages sources, operator cares for dead
 letters, weights, quarantine and status, admin may do everything.`,
 		Example: `  toolstream token create --file tokens --admin
   toolstream token create --file tokens --tenant team-a --name planner --role caller --expires 30d`,
@@ -61,13 +62,37 @@ letters, weights, quarantine and status, admin may do everything.`,
 			if err != nil {
 				return err
 			}
-			return con.createToken(cmd, path, f)
+			expires, err := expiry(f.expires, time.Now())
+			if err != nil {
+				return program.Misused(cmd, "--expires: %v", err)
+			}
+			caller := identity.Caller{Tenant: f.tenant, Subject: f.name, Role: identity.Role(f.role)}
+			if f.admin && cmd.Flags().Changed("role") {
+				return program.Misused(cmd, "give --role or --admin, not both")
+			}
+			if f.admin {
+				caller.Role = identity.Admin
+			}
+			t, secret, err := tokenfile.Create(caller, expires)
+			if err != nil {
+				return program.Refused(cmd, err)
+			}
+			if err := tokenfile.Add(path, t); err != nil {
+				return err
+			}
+			s := shown(t)
+			s.Token = secret
+			con.PrintName(s.ID)
+			return con.Show(s, func() {
+				con.Printf("%s\n", secret)
+				con.Notef("token %s of %s, %s, expires %s; it is not shown again\n", s.ID, caller, caller.Role, expiresAt(t))
+			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "tenant", identity.DefaultTenant, "tenant of the token")
 	flags.StringVar(&f.name, "name", "", "who in the tenant has it; all without a name are one")
-	flags.StringVar(&f.role, "role", string(identity.Reader), "what it allows: reader, caller, writer, operator or admin")
+	flags.StringVar(&f.role, "role", string(identity.Reader), "role of the caller: reader, caller, writer, operator or admin")
 	flags.BoolVar(&f.admin, "admin", false, "short for --role admin")
 	flags.StringVar(&f.expires, "expires", "90d", "how long it is valid: such as 90d or 12h, or never")
 	return cmd
@@ -80,7 +105,7 @@ type shownToken struct {
 	Name    string        `json:"name,omitempty"`
 	Role    identity.Role `json:"role"`
 	Expires *time.Time    `json:"expires,omitempty"`
-	Token   string        `json:"token,omitempty"` // of the one that is made
+	Token   string        `json:"token,omitempty"` // of a new token
 }
 
 func shown(t tokenfile.Token) shownToken {
@@ -91,35 +116,7 @@ func shown(t tokenfile.Token) shownToken {
 	return s
 }
 
-func (c *console) createToken(cmd *cobra.Command, path string, f tokenFlags) error {
-	expires, err := expiry(f.expires, time.Now())
-	if err != nil {
-		return misused(cmd, "--expires: %v", err)
-	}
-	caller := identity.Caller{Tenant: f.tenant, Subject: f.name, Role: identity.Role(f.role)}
-	if f.admin && cmd.Flags().Changed("role") {
-		return misused(cmd, "give --role or --admin, not both")
-	}
-	if f.admin {
-		caller.Role = identity.Admin
-	}
-	t, secret, err := tokenfile.Create(caller, expires)
-	if err != nil {
-		return refused(cmd, err)
-	}
-	if err := tokenfile.Add(path, t); err != nil {
-		return err
-	}
-	s := shown(t)
-	s.Token = secret
-	c.printName(s.ID)
-	return c.show(s, func() {
-		c.printf("%s\n", secret)
-		c.notef("token %s of %s, %s, expires %s; it is not shown again\n", s.ID, caller, caller.Role, expiresAt(t))
-	})
-}
-
-// expiry returns the end of a validity such as 90d, 12h or never, for which it is zero.
+// expiry returns the end of a validity such as 90d or 12h, the zero time for "never".
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "never" {
 		return time.Time{}, nil
@@ -131,7 +128,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 		d = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || d <= 0 {
-		return time.Time{}, fmt.Errorf("%q is no validity: want such as 90d or 12h, or never", text)
+		return time.Time{}, fmt.Errorf("%q is not a validity: want such as 90d or 12h, or never", text)
 	}
 	return now.Add(d), nil
 }
@@ -146,7 +143,7 @@ func expiresAt(t tokenfile.Token) string {
 
 func newTokenList(con *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the tokens by their ids, with those that have expired",
+		Use: "list", Short: "List the tokens by their ids, expired tokens too",
 		Example: "  toolstream token list --file tokens",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -158,23 +155,19 @@ func newTokenList(con *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return con.listTokens(tokens)
+			all := []shownToken{}
+			t := program.NewTable("ID", "TENANT…", "NAME…", "ROLE", "EXPIRES")
+			for _, token := range tokens {
+				all = append(all, shown(token))
+				expires := expiresAt(token)
+				if token.Expired(time.Now()) {
+					expires += " (expired)"
+				}
+				t.Add(token.ID(), token.Caller.Tenant, token.Caller.Subject, token.Caller.Role, expires)
+			}
+			return con.Show(map[string]any{"tokens": all}, func() { con.PrintTable(t) })
 		},
 	}
-}
-
-func (c *console) listTokens(tokens []tokenfile.Token) error {
-	all := []shownToken{}
-	t := newTable("ID", "TENANT…", "NAME…", "ROLE", "EXPIRES")
-	for _, token := range tokens {
-		all = append(all, shown(token))
-		expires := expiresAt(token)
-		if token.Expired(time.Now()) {
-			expires += " (expired)"
-		}
-		t.add(token.ID(), token.Caller.Tenant, token.Caller.Subject, token.Caller.Role, expires)
-	}
-	return c.show(map[string]any{"tokens": all}, func() { c.printTable(t) })
 }
 
 func newTokenRevoke(con *console) *cobra.Command {
@@ -189,13 +182,13 @@ func newTokenRevoke(con *console) *cobra.Command {
 			}
 			for _, id := range ids {
 				if err := tokenfile.Remove(path, id); errors.Is(err, tokenfile.ErrUnknown) || errors.Is(err, os.ErrNotExist) {
-					return misused(cmd, "%v; see toolstream token list", err)
+					return program.Misused(cmd, "%v; see toolstream token list", err)
 				} else if err != nil {
 					return err
 				}
-				con.printName(id)
+				con.PrintName(id)
 			}
-			return con.show(map[string]any{"revoked": ids}, func() { con.printf("revoked %s\n", strings.Join(ids, ", ")) })
+			return con.Show(map[string]any{"revoked": ids}, func() { con.Printf("revoked %s\n", strings.Join(ids, ", ")) })
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -7,18 +7,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 func TestTokensAreCreatedListedAndRevoked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
 	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", file)
 	code, out, errOut := called(t, "token", "create", "--admin")
-	if code != exitDone || !strings.HasPrefix(out, "ts_") || strings.Count(out, "\n") != 1 || !strings.Contains(errOut, "of default, admin, expires") {
+	if code != program.Done || !strings.HasPrefix(out, "ts_") || strings.Count(out, "\n") != 1 || !strings.Contains(errOut, "of default, admin, expires") {
 		t.Fatalf("create: %d %s%s", code, out, errOut)
 	}
 	code, out, _ = called(t, "token", "create", "--tenant", "acme", "--name", "planner", "--role", "caller", "--expires", "never", "--json")
 	var made shownToken
-	if err := json.Unmarshal([]byte(out), &made); err != nil || code != exitDone || made.Expires != nil || made.Token == "" {
+	if err := json.Unmarshal([]byte(out), &made); err != nil || code != program.Done || made.Expires != nil || made.Token == "" {
 		t.Fatalf("create: %d %v %s", code, err, out)
 	}
 	text, err := os.ReadFile(file)
@@ -29,7 +31,7 @@ func TestTokensAreCreatedListedAndRevoked(t *testing.T) {
 		t.Helper()
 		var listed struct{ Tokens []shownToken }
 		code, out, errOut := called(t, "token", "list", "--json")
-		if err := json.Unmarshal([]byte(out), &listed); err != nil || code != exitDone || strings.Contains(out, made.Token) {
+		if err := json.Unmarshal([]byte(out), &listed); err != nil || code != program.Done || strings.Contains(out, made.Token) {
 			t.Fatalf("list: %d %v %s%s", code, err, out, errOut)
 		}
 		return listed.Tokens
@@ -39,7 +41,7 @@ func TestTokensAreCreatedListedAndRevoked(t *testing.T) {
 	if all := list(); len(all) != 2 || all[1] != want || all[0].Role != "admin" {
 		t.Errorf("%+v", all)
 	}
-	if code, out, errOut := called(t, "token", "revoke", made.ID); code != exitDone || out != "revoked "+made.ID+"\n" {
+	if code, out, errOut := called(t, "token", "revoke", made.ID); code != program.Done || out != "revoked "+made.ID+"\n" {
 		t.Errorf("revoke: %d %s%s", code, out, errOut)
 	}
 	if all := list(); len(all) != 1 || all[0].Role != "admin" {
@@ -54,13 +56,13 @@ func TestWrongTokensAreRefused(t *testing.T) {
 		"create":                                      "auth.tokens_file",
 		"create --file " + file + " --role root":      "is no role",
 		"create --file " + file + " --tenant A":       "tenant",
-		"create --file " + file + " --expires 0d":     "is no validity",
-		"create --file " + file + " --expires -1h":    "is no validity",
-		"create --file " + file + " --expires soon":   "is no validity",
+		"create --file " + file + " --expires 0d":     "is not a validity",
+		"create --file " + file + " --expires -1h":    "is not a validity",
+		"create --file " + file + " --expires soon":   "is not a validity",
 		"create --file " + file + " --role x --admin": "admin",
 		"revoke 000000000000 --file " + file:          "token list",
 	} {
-		if code, _, errOut := called(t, append([]string{"token"}, strings.Fields(call)...)...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := called(t, append([]string{"token"}, strings.Fields(call)...)...); code != program.Usage || !strings.Contains(errOut, want) {
 			t.Errorf("%s: %d %s", call, code, errOut)
 		}
 	}

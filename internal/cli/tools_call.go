@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -10,10 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// fromStdin is the argument for which the standard input is read.
+// fromStdin is the argument that makes a command read the standard input.
 const fromStdin = "-"
 
 func newToolsCall(con *console) *cobra.Command {
@@ -25,10 +26,10 @@ func newToolsCall(con *console) *cobra.Command {
 feedback on the search that showed the tool.`,
 		Example:           "  toolstream tools call weather/get_forecast --args '{\"city\": \"Bergen\"}'",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeEntities(con, toolShelf()),
+		ValidArgsFunction: completeEntities(con, toolKind()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if arguments == fromStdin {
-				raw, err := io.ReadAll(con.in)
+				raw, err := io.ReadAll(con.In)
 				if err != nil {
 					return err
 				}
@@ -39,13 +40,35 @@ feedback on the search that showed the tool.`,
 				SearchID:  search, Session: session, IdempotencyKey: key,
 			}
 			if !json.Valid(request.Arguments) {
-				return misused(cmd, "--args is no JSON")
+				return program.Misused(cmd, "--args is not JSON")
 			}
 			result, err := con.client().Call(cmd.Context(), args[0], request)
 			if err != nil {
 				return err
 			}
-			if err := con.show(result, func() { con.printResult(result) }); err != nil {
+			if err := con.Show(result, func() {
+				for _, raw := range result.Content {
+					var block struct {
+						Type     string `json:"type"`
+						Text     string `json:"text"`
+						MIMEType string `json:"mimeType"`
+					}
+					_ = json.Unmarshal(raw, &block) // the server has checked it
+					if block.Type != "text" {
+						block.Text = fmt.Sprintf("[%s: see --json]", strings.TrimSpace(block.Type+" "+block.MIMEType))
+					}
+					con.Printf("%s\n", program.Harmless(block.Text))
+				}
+				if len(result.Content) == 0 && len(result.Structured) > 0 {
+					con.Printf("%s\n", program.Harmless(string(result.Structured)))
+				}
+				if result.Truncated {
+					con.Notef("the result is not whole: it was larger than the server's calls.max_result\n")
+				}
+				if result.Outcome == schema.CallInputRequired {
+					con.Printf("the tool asks: %s\n", program.Harmless(string(result.InputRequests)))
+				}
+			}); err != nil {
 				return err
 			}
 			if result.Outcome != schema.CallOK {
@@ -59,30 +82,4 @@ feedback on the search that showed the tool.`,
 	cmd.Flags().StringVar(&session, "session", "", "session of that search")
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: calls with the same one run once")
 	return cmd
-}
-
-// printResult prints the texts of a result, and of anything else what it is. The tool has
-// written them, and steers no terminal.
-func (c *console) printResult(r schema.CallResult) {
-	for _, raw := range r.Content {
-		var block struct {
-			Type     string `json:"type"`
-			Text     string `json:"text"`
-			MIMEType string `json:"mimeType"`
-		}
-		_ = json.Unmarshal(raw, &block) // the server has checked it
-		if block.Type != "text" {
-			block.Text = fmt.Sprintf("[%s: see --json]", strings.TrimSpace(block.Type+" "+block.MIMEType))
-		}
-		c.printf("%s\n", harmless(block.Text))
-	}
-	if len(r.Content) == 0 && len(r.Structured) > 0 {
-		c.printf("%s\n", harmless(string(r.Structured)))
-	}
-	if r.Truncated {
-		c.notef("the result is not whole: it was larger than the server's calls.max_result\n")
-	}
-	if r.Outcome == schema.CallInputRequired {
-		c.printf("the tool asks: %s\n", harmless(string(r.InputRequests)))
-	}
 }

@@ -1,7 +1,6 @@
-package main
+package cli
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +9,7 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// fieldDiff is one field as rules read it from the raw document, and as it is
-// searched.
+// fieldDiff is a field as the rules read it from the raw document, and as searches see it.
 type fieldDiff struct {
 	Field        string `json:"field"`
 	By           string `json:"by"` // rules or model
@@ -19,7 +17,7 @@ type fieldDiff struct {
 	Standardized string `json:"standardized"`
 }
 
-// documentDiff is what tools get --diff shows.
+// documentDiff is the output of tools get --diff.
 type documentDiff struct {
 	ID           string         `json:"id"`
 	Fields       []fieldDiff    `json:"fields"`
@@ -28,7 +26,7 @@ type documentDiff struct {
 	Standardized *schema.Origin `json:"standardized,omitempty"`
 }
 
-// diff compares the document of an entity with what rules alone make of its
+// diff compares the document of an entity with the document that the rules alone make of its
 // raw document.
 func diff(e entityView) (documentDiff, error) {
 	byRules, err := rules.Standardize(e.Format, e.ID, e.Raw)
@@ -74,28 +72,14 @@ func diffParameter(add func(field, before, after string), known []schema.Paramet
 	add(at+"example", before.Example, p.Example)
 }
 
-// printDiff shows equal fields once, others one above the other.
-func (c *console) printDiff(d documentDiff) {
-	c.printf("%s\n", oneLine(d.ID))
-	for _, f := range d.Fields {
-		if f.Rules == f.Standardized {
-			c.printf("= %-32s %s\n", oneLine(f.Field), oneLine(f.Standardized))
-			continue
-		}
-		c.printf("- %-32s %s\n", oneLine(f.Field), oneLine(cmp.Or(f.Rules, "(nothing)")))
-		c.printf("+ %-32s %s\n", f.By, oneLine(cmp.Or(f.Standardized, "(nothing)")))
-	}
-	c.printFindings(d.Flags, d.Quarantined, d.Standardized)
-}
-
-// printFindings prints what the standardizer found in a document, and what the language
-// model made of it, if it was asked.
-func (c *console) printFindings(flags []string, quarantined bool, o *schema.Origin) {
+// printFindings prints the findings of the standardizer in a document, and the result of the
+// language model, if it was asked.
+func printFindings(con *console, flags []string, quarantined bool, o *schema.Origin) {
 	for _, f := range flags {
-		c.printPairs("flag", f)
+		con.PrintPairs("flag", f)
 	}
 	if quarantined {
-		c.printPairs("quarantined", "not in answers until it is released: toolstream tools release, or providers release")
+		con.PrintPairs("quarantined", "not in answers until it is released: toolstream tools release, or providers release")
 	}
 	if o == nil {
 		return
@@ -104,12 +88,12 @@ func (c *console) printFindings(flags []string, quarantined bool, o *schema.Orig
 	if o.Repaired {
 		repaired = "at the second attempt"
 	}
-	c.printPairs("model", o.Model+", prompt "+o.Prompt, "repaired", repaired, "by rules", string(o.Fallback))
+	con.PrintPairs("model", o.Model+", prompt "+o.Prompt, "repaired", repaired, "by rules", string(o.Fallback))
 	for _, field := range o.Missing {
-		c.printPairs("left out", field)
+		con.PrintPairs("left out", field)
 	}
 	for _, v := range o.Violations {
-		c.printPairs("violation", v)
+		con.PrintPairs("violation", v)
 	}
-	c.printPairs("refused", o.Refused)
+	con.PrintPairs("refused", o.Refused)
 }

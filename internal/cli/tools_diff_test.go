@@ -1,10 +1,11 @@
-package main
+package cli
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -17,10 +18,7 @@ func TestADiffSaysWhoWroteWhat(t *testing.T) {
 		Parameters:   []schema.Parameter{{Name: "minutes", Type: "number", Description: "How long."}},
 		Standardized: &schema.Origin{Fields: []string{"description", "response", "parameters/minutes/description"}, Refused: "{}"},
 	}
-	d, err := diff(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Value(diff(e))(t)
 	for _, want := range []fieldDiff{
 		{"name", "rules", "boil", "boil"},
 		{"description", "model", "Boils an egg in water.", "Cooks an egg."},

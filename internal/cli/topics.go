@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/adapter/kafka"
-	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/bus/kafka"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server"
 )
 
 func newTopics(con *console) *cobra.Command {
 	var versions []int
-	cmd := group(&cobra.Command{
+	cmd := program.Group(&cobra.Command{
 		Use:   "topics",
 		Short: "Create and check the topics of Kafka",
 		Long: `Create and check the topics that the services of "toolstream serve" work on. The
@@ -20,14 +21,14 @@ cluster and what its topics have to be are settings (kafka.*): see "toolstream c
 print". These commands need no running service.`,
 	},
 		&cobra.Command{
-			Use: "apply", Short: "Create the topics that are missing, and report those that are not as wanted",
-			Long: `Create the topics that are missing. A topic that is there is never changed: what is
-not as wanted is reported, and the command ends with code 3.`,
+			Use: "apply", Short: "Create missing topics, and report topics with other settings",
+			Long: `Create missing topics. A topic that exists is never changed: its other settings are reported,
+and the command ends with code 3.`,
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				err := con.onTopics(cmd, versions, kafka.ApplyTopics)
+				err := onTopics(con, cmd, versions, kafka.ApplyTopics)
 				if errors.Is(err, errNotAsWanted) {
-					return partlyError{err}
+					return program.PartlyError(1, err)
 				}
 				return err
 			},
@@ -38,7 +39,7 @@ not as wanted is reported, and the command ends with code 3.`,
 if there are any.`,
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return con.onTopics(cmd, versions, func(ctx context.Context, cfg kafka.Config, specs ...kafka.TopicSpec) ([]string, []kafka.Finding, error) {
+				return onTopics(con, cmd, versions, func(ctx context.Context, cfg kafka.Config, specs ...kafka.TopicSpec) ([]string, []kafka.Finding, error) {
 					findings, err := kafka.CheckTopics(ctx, cfg, specs...)
 					return nil, findings, err
 				})
@@ -50,40 +51,40 @@ if there are any.`,
 	return cmd
 }
 
-// errNotAsWanted says that topics are missing or differ from the settings.
-var errNotAsWanted = errors.New("not everything is as wanted; what is there was not changed")
+// errNotAsWanted reports topics that are missing or differ from the settings.
+var errNotAsWanted = errors.New("not everything is as wanted; existing topics were not changed")
 
-// onTopics lets do work on the topics that the settings ask for, and prints what it
-// created and found.
-func (c *console) onTopics(cmd *cobra.Command, versions []int, do func(context.Context, kafka.Config, ...kafka.TopicSpec) ([]string, []kafka.Finding, error)) error {
-	loaded, err := loadConfig(cmd, nil)
+// onTopics runs do on the topics that the settings ask for, and prints the created topics and
+// the findings.
+func onTopics(con *console, cmd *cobra.Command, versions []int, do func(context.Context, kafka.Config, ...kafka.TopicSpec) ([]string, []kafka.Finding, error)) error {
+	loaded, err := program.LoadConfig(cmd, nil)
 	if err != nil {
 		return err
 	}
-	cfg := app.KafkaConfig(loaded.Kafka)
+	cfg := server.KafkaConfig(loaded.Kafka)
 	for _, n := range versions {
 		if n < 2 {
-			return misused(cmd, "--index-version %d: versions with a topic of their own begin with 2", n)
+			return program.Misused(cmd, "--index-version %d: versions with a topic of their own begin with 2", n)
 		}
 	}
 	specs, err := kafka.Topics(cfg, versions...)
 	if err != nil {
-		return usageError{err, cmd.CommandPath()}
+		return program.Wrong(cmd, err)
 	}
 	created, findings, err := do(cmd.Context(), cfg, specs...)
 	if err != nil {
 		return err
 	}
 	report := map[string]any{"created": append([]string{}, created...), "findings": append([]kafka.Finding{}, findings...)}
-	err = c.show(report, func() {
+	err = con.Show(report, func() {
 		for _, name := range created {
-			c.printf("created %s\n", name)
+			con.Printf("created %s\n", name)
 		}
 		for _, f := range findings {
-			c.printf("%s\n", f)
+			con.Printf("%s\n", f)
 		}
 		if len(created)+len(findings) == 0 {
-			c.printf("every topic is there and as wanted\n")
+			con.Printf("every topic is there and as wanted\n")
 		}
 	})
 	if err == nil && len(findings) > 0 {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
@@ -32,9 +34,7 @@ func TestUpTakesItsFirstStepsWithTLSAndTokens(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	cert, key := servertest.Certificate(t)
@@ -42,18 +42,18 @@ func TestUpTakesItsFirstStepsWithTLSAndTokens(t *testing.T) {
 	t.Setenv("TOOLSTREAM_TLS_KEY_FILE", file("tls.key", string(key)))
 	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", filepath.Join(dir, "tokens"))
 	code, token, errOut := called(t, "token", "create", "--admin")
-	if code != exitDone {
+	if code != program.Done {
 		t.Fatal(errOut)
 	}
 	tool := file("tool.json", `{"name": "compass_bearing", "description": "Tells the bearing from one harbour to another."}`)
 	up := []string{"up", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--import", tool, "--try", "bearing of a harbour"}
-	if code, _, errOut := called(t, up...); code != exitFailed || !strings.Contains(errOut, "--token") {
+	if code, _, errOut := called(t, up...); code != program.Failed || !strings.Contains(errOut, "--token") {
 		t.Errorf("without a token: exit code %d: %s", code, errOut)
 	}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	said, errors := &untilSaid{want: "compass_bearing", end: end}, &bytes.Buffer{}
-	if code := run(ctx, append(up, "--token", strings.TrimSpace(token)), strings.NewReader(""), said, errors); code != exitDone || !strings.Contains(errors.String(), "/console/\n") {
+	if code := Run(ctx, append(up, "--token", strings.TrimSpace(token)), strings.NewReader(""), said, errors); code != program.Done || !strings.Contains(errors.String(), "/console/\n") {
 		t.Errorf("exit code %d: %s", code, errors)
 	}
 }
@@ -62,13 +62,13 @@ func TestAServerThatOthersReachWantsTokens(t *testing.T) {
 	t.Setenv("TOOLSTREAM_DATA", t.TempDir())
 	t.Setenv("TOOLSTREAM_LISTEN", "0.0.0.0:0")
 	for _, command := range []string{"up", "serve ingest"} {
-		if code, _, errOut := called(t, strings.Fields(command)...); code != exitUsage || !strings.Contains(errOut, "auth.tokens_file") || !strings.Contains(errOut, "auth.mode") {
+		if code, _, errOut := called(t, strings.Fields(command)...); code != program.Usage || !strings.Contains(errOut, "auth.tokens_file") || !strings.Contains(errOut, "auth.mode") {
 			t.Errorf("%s: exit code %d: %s", command, code, errOut)
 		}
 	}
 	t.Setenv("TOOLSTREAM_AUTH_MODE", "none")
 	t.Setenv("TOOLSTREAM_AUTH_TOKENS_FILE", "tokens")
-	if code, _, errOut := called(t, "up"); code != exitUsage || !strings.Contains(errOut, "take one of them away") {
+	if code, _, errOut := called(t, "up"); code != program.Usage || !strings.Contains(errOut, "remove one of the two") {
 		t.Errorf("both: exit code %d: %s", code, errOut)
 	}
 }
@@ -77,9 +77,7 @@ func TestAServerThatOthersReachWantsTokens(t *testing.T) {
 func TestFilesOfSettingsAreSettings(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens")
-	if err := os.WriteFile(tokens, []byte("acme\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(tokens, []byte("acme\n"), 0o600))
 	for _, c := range []struct{ command, setting, value, says string }{
 		{"up", "AUTH_TOKENS_FILE", tokens, "tokens:1: want TENANT"},
 		{"up", "AUTH_TOKENS_FILE", filepath.Join(dir, "none"), "auth.tokens_file"},
@@ -97,7 +95,7 @@ func TestFilesOfSettingsAreSettings(t *testing.T) {
 			}
 			t.Setenv("TOOLSTREAM_"+c.setting, c.value)
 			args := append(strings.Fields(c.command), "--data", filepath.Join(dir, c.setting), "--listen", "127.0.0.1:0")
-			if code, _, errOut := called(t, args...); code != exitUsage || !strings.Contains(errOut, c.says) {
+			if code, _, errOut := called(t, args...); code != program.Usage || !strings.Contains(errOut, c.says) {
 				t.Errorf("exit code %d: %s", code, errOut)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 // What is wrong with a call is said before anybody is asked, by the name that the caller
@@ -26,19 +28,26 @@ func TestWrongValuesAreWrongUsage(t *testing.T) {
 		{[]string{"dlq", "list", "--limit", "0"}, "--limit is 0"},
 		{[]string{"dlq", "list", "--limit", "1001"}, "--limit is 1001"},
 		{[]string{"serve", "query", "foo"}, `SERVICE is "foo"; it is one of ingest`},
-		{[]string{"help", "foo"}, `no command "foo"`},
-		{[]string{"help", "dlq", "foo"}, `no command "dlq foo"`},
+		{[]string{"serach", "ferry"}, "serach"},
+		{[]string{"tools", "shwo"}, "shwo"},
+		{[]string{"search", "x", "-k", "many"}, "many"},
+		{[]string{"search"}, "search --help"},
+		{[]string{"feedback", "a", "b"}, "feedback --help"},
+		{[]string{"tools", "list", "--limit", "-2"}, "--limit"},
+		{[]string{"dlq", "replay"}, "--all"},
+		{[]string{"import", "usage_test.go", "--dry-run", "--wait"}, "--dry-run"},
+		{[]string{"import", "usage_test.go", "--dry-run", "--format", "docx"}, "docx"},
+		{[]string{"up", "--log-level", "loud"}, "log.level"},
+		{[]string{"help", "foo"}, `command "foo" does not exist`},
+		{[]string{"help", "dlq", "foo"}, `command "dlq foo" does not exist`},
 	} {
-		var out, errOut strings.Builder
-		args := append(c.args, "--server", "http://127.0.0.1:1")
-		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), c.says) {
-			t.Errorf("%q: exit code %d: %s", c.args, code, errOut.String())
+		if code, _, errOut := called(t, append(c.args, "--server", "http://127.0.0.1:1")...); code != program.Usage || !strings.Contains(errOut, c.says) {
+			t.Errorf("%q: exit code %d: %s", c.args, code, errOut)
 		}
 	}
 	for _, args := range [][]string{{"help"}, {"help", "search"}, {"help", "dlq", "list"}} {
-		var out, errOut strings.Builder
-		if code := run(t.Context(), args, strings.NewReader(""), &out, &errOut); code != exitDone || !strings.Contains(out.String(), "Usage:") {
-			t.Errorf("%q: exit code %d: %s%s", args, code, out.String(), errOut.String())
+		if code, out, errOut := called(t, args...); code != program.Done || !strings.Contains(out, "Usage:") {
+			t.Errorf("%q: exit code %d: %s%s", args, code, out, errOut)
 		}
 	}
 }
@@ -55,7 +64,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(newConsole(strings.NewReader(""), io.Discard, io.Discard)))
+	walk(NewRoot(program.NewTerminal(strings.NewReader(""), io.Discard, io.Discard)))
 	if count < 40 {
 		t.Errorf("only %d commands were found", count)
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -14,12 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/live"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/server/live"
+	"github.com/toolstream/toolstream/internal/server/status"
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
-// watchAgain is how long watch waits before it asks again for a stream that has ended.
+// watchAgain is the pause before watch reopens a stream that has ended.
 const watchAgain = 2 * time.Second
 
 func watchedEvents() []string {
@@ -39,25 +40,25 @@ With -o json there is one event a line.`,
 		ValidArgs: watchedEvents(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, event := range args {
-				if err := knownWord(cmd, "EVENT", event, watchedEvents()...); err != nil {
+				if err := program.KnownWord(cmd, "EVENT", event, watchedEvents()...); err != nil {
 					return err
 				}
 			}
-			return con.watch(cmd.Context(), args)
+			return watchEvents(cmd.Context(), con, args)
 		},
 	}
 }
 
-// watch prints events until ctx ends. A stream that has ended is begun again; one that there
-// never was is an error.
-func (c *console) watch(ctx context.Context, only []string) error {
+// watchEvents prints events until ctx ends. It reopens a stream that has ended. It fails if
+// there was no event yet, or if the server refuses the request.
+func watchEvents(ctx context.Context, con *console, only []string) error {
 	for begun := false; ; {
-		err := c.client().Watch(ctx, func(e client.Event) error {
+		err := con.client().Watch(ctx, func(e client.Event) error {
 			begun = true
 			if len(only) > 0 && !slices.Contains(only, e.Name) {
 				return nil
 			}
-			return c.printEvent(e)
+			return printEvent(con, e)
 		})
 		var refused *client.Problem
 		switch {
@@ -66,7 +67,7 @@ func (c *console) watch(ctx context.Context, only []string) error {
 		case err != nil && (!begun || errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests):
 			return err
 		case err != nil:
-			c.notef("%v; trying again\n", err)
+			con.Notef("%v; trying again\n", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -76,13 +77,13 @@ func (c *console) watch(ctx context.Context, only []string) error {
 	}
 }
 
-func (c *console) printEvent(e client.Event) error {
-	if c.structured() {
+func printEvent(con *console, e client.Event) error {
+	if con.Structured() {
 		line, err := json.Marshal(e)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.out, string(line))
+		fmt.Fprintln(con.Out, string(line))
 		return nil
 	}
 	says, err := eventText(e)
@@ -90,12 +91,12 @@ func (c *console) printEvent(e client.Event) error {
 		return fmt.Errorf("the event %s: %w", e.Name, err)
 	}
 	if says != "" {
-		c.printf("%s  %-12s  %s\n", time.Now().Format(time.TimeOnly), e.Name, oneLine(says))
+		con.Printf("%s  %-12s  %s\n", time.Now().Format(time.TimeOnly), e.Name, program.OneLine(says))
 	}
 	return nil
 }
 
-// eventText says an event in words. A newer server may send others, which are left out.
+// eventText describes an event in words. It returns "" for an unknown event of a newer server.
 func eventText(e client.Event) (string, error) {
 	switch e.Name {
 	case live.EventStatus:
@@ -120,7 +121,7 @@ func eventText(e client.Event) (string, error) {
 	return "", nil
 }
 
-// inWords reads data and says it in words.
+// inWords decodes data and describes it in words.
 func inWords[T any](data json.RawMessage, words func(T) string) (string, error) {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -193,5 +194,5 @@ func sourcesText(s live.Sources) string {
 	if s.More > 0 {
 		says = append(says, fmt.Sprintf("%d more", s.More))
 	}
-	return cmp.Or(strings.Join(says, ", "), "there are none")
+	return cmp.Or(strings.Join(says, ", "), "no sources")
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/cli/program"
 )
 
 func TestWatchSaysWhatChanges(t *testing.T) {
@@ -41,14 +43,14 @@ data: {}
 		says   []string
 		hides  string
 	}{
-		{nil, http.StatusOK, exitDone, []string{
+		{nil, http.StatusOK, program.Done, []string{
 			"status        ready; 2 tools; 3 documents are in the dead letters\n", "sample        1.5 accepted/s, p99 12.0 ms, lag 4, 2 tools\n",
 			"tools         3 changed: tides, ferry [2J (gone), 1 more\n", "dead_letters  3 open, 3 for undecodable\n",
 			"sources       shop is stale (no route) with 4 tools, weather is gone, 2 more\n", "weights       w3 (epoch 5)\n",
 		}, "unheard_of"},
-		{[]string{"tools", "-o", "json"}, http.StatusOK, exitDone, []string{`{"event":"tools","data":{"changed":3,`}, "weights"},
-		{[]string{"tool"}, http.StatusOK, exitUsage, []string{`EVENT is "tool"; it is one of status`}, ""},
-		{nil, http.StatusForbidden, exitFailed, []string{"403"}, ""},
+		{[]string{"tools", "-o", "json"}, http.StatusOK, program.Done, []string{`{"event":"tools","data":{"changed":3,`}, "weights"},
+		{[]string{"tool"}, http.StatusOK, program.Usage, []string{`EVENT is "tool"; it is one of status`}, ""},
+		{nil, http.StatusForbidden, program.Failed, []string{"403"}, ""},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := 0
@@ -63,7 +65,7 @@ data: {}
 			}
 		}))
 		var out, errOut strings.Builder
-		code := run(ctx, append([]string{"watch", "--server", server.URL}, test.args...), strings.NewReader(""), &out, &errOut)
+		code := Run(ctx, append([]string{"watch", "--server", server.URL}, test.args...), strings.NewReader(""), &out, &errOut)
 		server.Close()
 		cancel()
 		said := out.String() + errOut.String()

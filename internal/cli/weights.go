@@ -1,16 +1,15 @@
-package main
+package cli
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -18,10 +17,10 @@ import (
 )
 
 func newWeights(con *console) *cobra.Command {
-	return group(&cobra.Command{Use: "weights", Short: "List, show, promote, pin and roll back versions of the fusion weights, and take back what was taught"},
+	return program.Group(&cobra.Command{Use: "weights", Short: "List, show, promote, pin and roll back versions of the fusion weights, and forget what callers taught"},
 		&cobra.Command{
 			Use: "list", Short: "List the versions, newest first", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return con.listWeights(cmd) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return listWeights(con, cmd) },
 		},
 		&cobra.Command{
 			Use: "show [VERSION]", ValidArgsFunction: completeWeights(con), Short: "Show one version; the live one if none is named", Args: cobra.MaximumNArgs(1),
@@ -32,9 +31,9 @@ func newWeights(con *console) *cobra.Command {
 				if err := con.client().Get(cmd.Context(), client.Path("/v1/weights", version), nil, &w); err != nil {
 					return fmt.Errorf("%s: %w", version, err)
 				}
-				return con.show(w, func() {
-					con.printHistory(w)
-					con.printWeights(w.Weights)
+				return con.Show(w, func() {
+					printHistory(con, w)
+					program.Weights(con.Terminal, w.Weights)
 				})
 			},
 		},
@@ -43,24 +42,37 @@ func newWeights(con *console) *cobra.Command {
 			Example: "  toolstream weights promote builtin\n  toolstream weights promote weights.json",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if _, err := os.Stat(args[0]); err == nil {
-					return con.promoteFile(cmd, args[0])
+					raw, err := os.ReadFile(args[0])
+					if err != nil {
+						return err
+					}
+					var w schema.Weights
+					if err := json.Unmarshal(raw, &w); err != nil {
+						return fmt.Errorf("%s holds no weights: %w", args[0], err)
+					}
+					if _, err := fusion.ModelOf(w); err != nil {
+						return fmt.Errorf("%s: %w", args[0], err)
+					}
+					return switchWeights(con, cmd, "/v1/weights", w)
 				}
-				return con.switchWeights(cmd, client.Path("/v1/weights", args[0])+"/promote", nil)
+				return switchWeights(con, cmd, client.Path("/v1/weights", args[0])+"/promote", nil)
 			},
 		},
 		&cobra.Command{
 			Use: "pin [VERSION]", ValidArgsFunction: completeWeights(con), Short: "Make a version live and keep it so, whatever is learned; the live one if none is named", Args: cobra.MaximumNArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return con.switchWeights(cmd, client.Path("/v1/weights", append(args, "live")[0])+"/pin", nil)
+				return switchWeights(con, cmd, client.Path("/v1/weights", append(args, "live")[0])+"/pin", nil)
 			},
 		},
 		&cobra.Command{
-			Use: "unpin", Short: "Let what is learned follow the live version again", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:unpin", nil) },
+			Use: "unpin", Short: "Let learned weights go live again", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return switchWeights(con, cmd, "/v1/weights:unpin", nil) },
 		},
 		&cobra.Command{
 			Use: "rollback", Short: "Go back to the version before the live one", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return con.switchWeights(cmd, "/v1/weights:rollback", nil) },
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return switchWeights(con, cmd, "/v1/weights:rollback", nil)
+			},
 		},
 		newForget(con),
 	)
@@ -72,18 +84,18 @@ func newForget(con *console) *cobra.Command {
 		Credential string `json:"credential,omitempty"`
 	}
 	cmd := &cobra.Command{
-		Use: "forget", Short: "Take back what a client or a credential taught until now", Args: cobra.NoArgs,
-		Long: `Take back what a client taught by its searches until now, usage and learned weights
-included: the built-in weights serve until others are learned from what is left. To
-keep it from teaching again, take its token away.`,
+		Use: "forget", Short: "Forget the searches of a client or a credential until now", Args: cobra.NoArgs,
+		Long: `Forget the searches of a client until now, in usage and learned weights too: the built-in
+weights serve until others are learned from the remaining searches. To keep the client from
+teaching again, revoke its token.`,
 		Example: "  toolstream weights forget --client eve\n  toolstream weights forget --credential crawler",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var taken trainer.TakenBack
 			if err := con.client().Post(cmd.Context(), "/v1/weights:forget", who, &taken); err != nil {
 				return err
 			}
-			return con.show(taken, func() {
-				con.printf("taken back: %d searches, for %d queries\n", taken.Searches, taken.Queries)
+			return con.Show(taken, func() {
+				con.Printf("taken back: %d searches, for %d queries\n", taken.Searches, taken.Queries)
 			})
 		},
 	}
@@ -93,19 +105,18 @@ keep it from teaching again, take its token away.`,
 	return cmd
 }
 
-func (c *console) listWeights(cmd *cobra.Command) error {
+func listWeights(con *console, cmd *cobra.Command) error {
 	var list struct {
 		Live     string                `json:"live"`
 		Pinned   bool                  `json:"pinned"`
-		Shadow   *trainer.ShadowTrial  `json:"shadow,omitempty"`
 		Versions []trainer.KeptWeights `json:"versions"`
 		Damaged  []trainer.Damaged     `json:"damaged"`
 	}
-	if err := c.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
+	if err := con.client().Get(cmd.Context(), "/v1/weights", nil, &list); err != nil {
 		return err
 	}
-	t := newTable("STATE", "VERSION", "EPOCH", "CREATED", "PARENT", "PAIRS", "GAIN", "MADE BY…")
-	t.names = 1
+	t := program.NewTable("STATE", "VERSION", "EPOCH", "CREATED", "PARENT", "PAIRS", "GAIN", "MADE BY…")
+	t.Names = 1
 	for _, w := range list.Versions {
 		state, created, gain := string(w.Status), "", ""
 		if w.Status == trainer.Live && list.Pinned {
@@ -117,80 +128,46 @@ func (c *console) listWeights(cmd *cobra.Command) error {
 		if w.CrossValidated != nil {
 			gain = fmt.Sprintf("%+.4f", w.CrossValidated.Gain)
 		}
-		t.add(state, w.Version, w.Epoch, created, w.Parent, w.Trained, gain, w.Source)
+		t.Add(state, w.Version, w.Epoch, created, w.Parent, w.Trained, gain, w.Source)
 	}
-	return c.show(list, func() {
-		c.printTable(t)
-		if on := list.Shadow; on != nil {
-			c.printf("%s is on trial until %s, or until %d searches decide\n", on.Version, on.Until.Local().Format(time.DateTime), on.Needed)
-		}
+	return con.Show(list, func() {
+		con.PrintTable(t)
 		for _, d := range list.Damaged {
-			c.printf("%s is damaged: %s\n", d.Version, d.Reason)
+			con.Printf("%s is damaged: %s\n", d.Version, d.Reason)
 		}
 	})
 }
 
-func (c *console) printWeights(w schema.Weights) {
-	c.printf("version %s, epoch %d, %s\n", w.Version, w.Epoch, w.Source)
-	t := newTable("FEATURE", "WEIGHT")
-	for _, name := range slices.Sorted(maps.Keys(w.Features)) {
-		t.add(name, fmt.Sprintf("%.4f", w.Features[name]))
-	}
-	t.add("bias", fmt.Sprintf("%.4f", w.Bias))
-	t.add("tau (a match below counts as missing)", fmt.Sprintf("%.4f", w.Tau))
-	t.add("w_req (missing required parameter)", fmt.Sprintf("%.4f", w.Required))
-	t.add("w_opt (missing optional parameter)", fmt.Sprintf("%.4f", w.Optional))
-	c.printTable(t)
-}
-
-// printHistory prints what is known of a version beside its content.
-func (c *console) printHistory(w trainer.KeptWeights) {
-	c.printf("hash %s, parent %s\n%s", w.Hash, cmp.Or(w.Parent, "none"), w.Status)
+// printHistory prints the history of a version, without its content.
+func printHistory(con *console, w trainer.KeptWeights) {
+	con.Printf("hash %s, parent %s\n%s", w.Hash, cmp.Or(w.Parent, "none"), w.Status)
 	if !w.Since.IsZero() {
-		c.printf(" since %s", w.Since.Local().Format(time.DateTime))
+		con.Printf(" since %s", w.Since.Local().Format(time.DateTime))
 	}
 	if w.Reason != "" {
-		c.printf(": %s", w.Reason)
+		con.Printf(": %s", w.Reason)
 	}
-	c.printf("\n")
+	con.Printf("\n")
 	if !w.From.IsZero() {
-		c.printf("learned from %d pairs of searches from %s to %s\n", w.Trained, w.From.Local().Format(time.DateTime), w.To.Local().Format(time.DateTime))
+		con.Printf("learned from %d pairs of searches from %s to %s\n", w.Trained, w.From.Local().Format(time.DateTime), w.To.Local().Format(time.DateTime))
 	}
 	if f := w.CrossValidated; f != nil {
-		c.printf("NDCG@10 over the built-in weights, cross-validated: %+.4f on %d queries\n", f.Gain, f.Searches)
+		con.Printf("NDCG@10 over the built-in weights, cross-validated: %+.4f on %d queries\n", f.Gain, f.Searches)
 	}
 	if len(w.Words) > 0 {
-		c.printf("changed against %s:\n", w.Parent)
+		con.Printf("changed against %s:\n", w.Parent)
 	}
 	for _, change := range w.Words {
-		c.printf("   %s\n", change)
+		con.Printf("   %s\n", change)
 	}
-	if f := w.History.Shadow; f != nil {
-		c.printf("gain over the live weights in the shadow trial (of 1/log2(1+rank)): %+.4f ± %.4f on %d searches\n", f.Gain, f.Margin, f.Searches)
-	}
-}
-
-func (c *console) promoteFile(cmd *cobra.Command, path string) error {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var w schema.Weights
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return fmt.Errorf("%s holds no weights: %w", path, err)
-	}
-	if _, err := fusion.ModelOf(w); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return c.switchWeights(cmd, "/v1/weights", w)
 }
 
 // switchWeights makes other weights live; nil sends no body.
-func (c *console) switchWeights(cmd *cobra.Command, path string, body any) error {
+func switchWeights(con *console, cmd *cobra.Command, path string, body any) error {
 	var w schema.Weights
-	if err := c.client().Post(cmd.Context(), path, body, &w); err != nil {
+	if err := con.client().Post(cmd.Context(), path, body, &w); err != nil {
 		return err
 	}
 	until := map[string]string{"pin": " and stays so", "unpin": " until better ones are learned"}[cmd.Name()]
-	return c.show(w, func() { c.printf("%s is live%s (%s)\n", w.Version, until, w.Source) })
+	return con.Show(w, func() { con.Printf("%s is live%s (%s)\n", w.Version, until, w.Source) })
 }

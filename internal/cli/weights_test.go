@@ -1,26 +1,23 @@
-package main
+package cli
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
-// learner is a server with weights on trial and with used tools, in pages of two.
+// learner is a server with learned weights and with used tools, in pages of two.
 func learner(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	answer := func(w http.ResponseWriter, body string) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(body))
-	}
+	answer := func(w http.ResponseWriter, body string) { w.Write([]byte(body)) }
 	mux.HandleFunc("GET /v1/weights", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, `{"live":"builtin","pinned":false,"shadow":{"version":"w1-0","since":"2025-03-01T12:00:00Z","until":"2025-03-01T13:00:00Z","needed":30},"versions":[{"version":"w1-0","state":"shadow"}],"damaged":[]}`)
+		answer(w, `{"live":"builtin","pinned":false,"versions":[{"version":"w1-0","state":"kept","epoch":7}],"damaged":[]}`)
 	})
 	mux.HandleFunc("GET /v1/weights/{version}", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, `{"version":"w1-0","state":"live","parent":"builtin","words":["the words of the examples now count","the number of uses counts less (-20%)"]}`)
@@ -40,23 +37,20 @@ func learner(t *testing.T) string {
 			answer(w, pages[q.Get("cursor")])
 		}
 	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s.URL
+	return serveJSON(t, mux.ServeHTTP)
 }
 
 func TestWhatIsLearnedIsToldInWords(t *testing.T) {
 	server := learner(t)
 	for args, says := range map[string]string{
 		"weights show w1-0": "changed against builtin:\n   the words of the examples now count\n   the number of uses counts less (-20%)\n",
-		"weights list":      "w1-0 is on trial until",
+		"weights list":      "kept   w1-0",
 		"usage":             "uses have no say in rankings",
 		"usage x":           "x   2.0   4      3",
 		"usage --limit 4":   "clicks moved results of 4 of 20 searches with feedback\n",
 	} {
-		var out, errOut strings.Builder
-		if code := run(t.Context(), append(strings.Fields(args), "--server", server), strings.NewReader(""), &out, &errOut); code != exitDone || !strings.Contains(out.String(), says) {
-			t.Errorf("%s: exit code %d: %s%s", args, code, out.String(), errOut.String())
+		if code, out, errOut := called(t, append(strings.Fields(args), "--server", server)...); code != program.Done || !strings.Contains(out, says) {
+			t.Errorf("%s: exit code %d: %s%s", args, code, out, errOut)
 		}
 	}
 }
@@ -64,11 +58,10 @@ func TestWhatIsLearnedIsToldInWords(t *testing.T) {
 func TestUsageReadsAsManyPagesAsAreWanted(t *testing.T) {
 	server := learner(t)
 	for args, want := range map[string]string{"--limit 1": "a", "--limit 4": "abcd", "--limit 0": "abcde", "": "abcde", "only": "only"} {
-		var out, errOut strings.Builder
-		code := run(t.Context(), append(strings.Fields("usage --json "+args), "--server", server), strings.NewReader(""), &out, &errOut)
+		code, out, errOut := called(t, append(strings.Fields("usage --json "+args), "--server", server)...)
 		var page trainer.UsagePage
-		if err := json.Unmarshal([]byte(out.String()), &page); code != exitDone || err != nil {
-			t.Fatalf("%s: %v, %d %s", args, err, code, errOut.String())
+		if err := json.Unmarshal([]byte(out), &page); code != program.Done || err != nil {
+			t.Fatalf("%s: %v, %d %s", args, err, code, errOut)
 		}
 		got := ""
 		for _, u := range page.Tools {
@@ -78,7 +71,7 @@ func TestUsageReadsAsManyPagesAsAreWanted(t *testing.T) {
 			t.Errorf("%q lists %s, want %s", args, got, want)
 		}
 	}
-	if code := run(t.Context(), []string{"usage", "--limit", "-1", "--server", server}, strings.NewReader(""), &strings.Builder{}, &strings.Builder{}); code != exitUsage {
+	if code, _, _ := called(t, "usage", "--limit", "-1", "--server", server); code != program.Usage {
 		t.Errorf("a limit below 0: exit code %d", code)
 	}
 }

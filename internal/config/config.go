@@ -1,7 +1,5 @@
 //go:generate go run ./generate
 
-// Package config reads what an operator sets: defaults in code, a YAML file
-// over them, the environment over that, flags last.
 package config
 
 import (
@@ -14,30 +12,30 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/redact"
+	"github.com/toolstream/toolstream/internal/kit/redact"
 )
 
 // EnvPrefix starts the environment name of every key.
 const EnvPrefix = "TOOLSTREAM_"
 
-// ONNXPrefix begins a model that runs in this process, by its name among the
-// models.
+// ONNXPrefix begins the setting of a model that runs in this process; the name of the model
+// follows.
 const ONNXPrefix = "onnx:"
 
-// StaticModel is the embedding model that is compiled in, and StaticPrefix
-// begins one that is a file of `toolstream distill`.
+// StaticModel is the embedding model in the program. StaticPrefix begins the setting of a model in
+// a file of `toolstream-lab distill`.
 const (
 	StaticModel  = "static"
 	StaticPrefix = "static:"
 )
 
-// What judges the tools that a search has found, beside a model of ONNXPrefix.
+// Values of rerank.model, besides ONNXPrefix.
 const (
 	RerankHTTP = "http"
 	RerankOff  = "off"
 )
 
-// Where a query replica searches vectors.
+// Values of query.vectors.
 const (
 	VectorsReplica  = "replica"
 	VectorsWeaviate = "weaviate"
@@ -48,7 +46,7 @@ type Key struct {
 	Name    string
 	Default string
 	Help    string
-	Secret  bool // nothing shows its value
+	Secret  bool // its value is never shown
 }
 
 // Env returns the environment variable that sets the key.
@@ -59,9 +57,9 @@ func (k Key) Env() string {
 // setting is a field of Config.
 type setting struct {
 	Key
-	field []int // its place in Config
+	field []int // index in Config
 	tag   reflect.StructTag
-	whole bool // it is a mapping as a whole
+	whole bool // a mapping is one value
 }
 
 // settings lists the fields of Config in their order.
@@ -92,12 +90,12 @@ func Keys() (keys []Key) {
 	return keys
 }
 
-// links are the variables that Kubernetes sets in a pod for each service beside it, such
-// as TOOLSTREAM_QUERY_PORT.
+// links matches the variables that Kubernetes sets in a pod for each service of the namespace,
+// such as TOOLSTREAM_QUERY_PORT.
 var links = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT|PORT)(_[A-Z0-9_]+)?$`)
 
-// Strays returns the names of those variables of an environment, as os.Environ has it,
-// that begin as settings of a section do and set none.
+// Strays returns the names of the variables in an environment, in the form of os.Environ, that
+// look like settings but are not.
 func Strays(environment []string) (names []string) {
 	sections, known := map[string]bool{}, map[string]bool{}
 	for _, key := range Keys() {
@@ -128,16 +126,16 @@ func defaultData() string {
 	return "toolstream-data"
 }
 
-// Wrong is the error for a setting that only its use shows to be wrong, as one that names
-// a file which is not there.
+// Wrong is the error for a setting that turns out to be wrong in use, for instance because a file
+// is missing.
 type Wrong struct{ Err error }
 
 func (w Wrong) Error() string { return w.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error.
 func (w Wrong) Unwrap() error { return w.Err }
 
-// ModelsDir is where the files of models lie.
+// ModelsDir returns the folder of models.
 func (c Config) ModelsDir() string {
 	if c.Models.Dir != "" {
 		return c.Models.Dir
@@ -145,8 +143,8 @@ func (c Config) ModelsDir() string {
 	return filepath.Join(c.Data, "models")
 }
 
-// StaticFile is the file of a static model: that of its name in ModelsDir if there is one,
-// else the path itself.
+// StaticFile returns the file of a static model: a file of this name in ModelsDir, if it exists,
+// or the path itself.
 func (c Config) StaticFile(path string) string {
 	if named := filepath.Join(c.ModelsDir(), path); filepath.Base(path) == path {
 		if _, err := os.Stat(named); err == nil {
@@ -166,8 +164,14 @@ func (c Config) Values() map[string]string {
 			text = strings.Join(list, ",")
 		}
 		if s.whole {
-			values[s.Name] = mappingText(value)
-			continue
+			text = ""
+			if reflect.ValueOf(value).Len() > 0 {
+				var b strings.Builder
+				out := json.NewEncoder(&b)
+				out.SetEscapeHTML(false) // keeps & in addresses
+				_ = out.Encode(value)    // settings always encode
+				text = strings.TrimSuffix(b.String(), "\n")
+			}
 		}
 		if s.Secret && text != "" {
 			text = "(set)"
@@ -175,19 +179,6 @@ func (c Config) Values() map[string]string {
 		values[s.Name] = redact.Text(text)
 	}
 	return values
-}
-
-// mappingText returns a mapping as JSON, "" where there is none. It holds no secrets but in
-// addresses.
-func mappingText(value any) string {
-	if reflect.ValueOf(value).Len() == 0 {
-		return ""
-	}
-	var b strings.Builder
-	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false) // an address stays one
-	_ = out.Encode(value)    // settings always encode
-	return redact.Text(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // Markdown returns a table of all settings.

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/quota"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/quota"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // bare hides what the environment says of any setting.
@@ -26,9 +27,7 @@ func bare(t *testing.T) {
 func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "toolstream.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -37,10 +36,7 @@ func TestPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
 	path := writeFile(t, "listen: 127.0.0.1:1\ndata: /from/file\nlog:\n  level: warn\n")
 	t.Setenv("TOOLSTREAM_LISTEN", "127.0.0.1:2")
 	t.Setenv("TOOLSTREAM_DATA", "/from/environment")
-	c, err := Load(path, map[string]any{"data": "/from/flag"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Value(Load(path, map[string]any{"data": "/from/flag"}))(t)
 	if c.Data != "/from/flag" || c.Listen != "127.0.0.1:2" || c.Log.Level != "warn" || c.Log.Format != "auto" {
 		t.Errorf("got data %q, listen %q, level %q, format %q", c.Data, c.Listen, c.Log.Level, c.Log.Format)
 	}
@@ -51,6 +47,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	tests := []struct{ file, wants string }{
 		{"lisen: 127.0.0.1:1\n", `"lisen"`},
 		{"listen: nowhere\n", `listen "nowhere"`},
+		{"listen: nowhere\nnats: {prefix: \"a.b\"}\n", "is not host:port\nconfig: nats.prefix"},
 		{"listen: 127.0.0.1:99999\n", `listen "127.0.0.1:99999"`},
 		{"embedder: {timeout: 30}\n", "embedder.timeout is 30: want a time with its unit"},
 		{"trainer: {publish: 0.5}\n", "trainer.publish is 0.5: want a time with its unit"},
@@ -59,8 +56,8 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"trainer: [1]\n", "trainer is a group of settings and wants a mapping of them, such as trainer.publish"},
 		{"trainer: soon\n", "trainer is a group of settings"},
 		{"trainer: []\n", "trainer is a group of settings"},
-		{"[1]\n", "toolstream.yaml: it is no mapping"},
-		{"hello\n", "it is no mapping"},
+		{"[1]\n", "toolstream.yaml: not a mapping"},
+		{"hello\n", "not a mapping"},
 		{"listen: a\nlisten: b\n", "already defined"},
 		{"train: [1]\n", `no setting is called "train"`},
 		{"trainer: {publish: {}}\n", "trainer.publish is a mapping: want one value"},
@@ -73,7 +70,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"embedder: {model: http}\n", "set embedder.url"},
 		{"embedder: {model: http, url: \"http://h/v1\"}\n", "set embedder.name"},
 		{"embedder: {model: http, url: \"http://h/v1\", name: m, batch: 0}\n", "embedder.batch 0"},
-		{"auth: {mode: none, tokens_file: t}\n", "take one of them away"},
+		{"auth: {mode: none, tokens_file: t}\n", "remove one"},
 		{"auth: {oidc: {issuer: id}}\n", "auth.oidc.issuer"},
 		{"auth: {oidc: {issuer: \"https://id\"}}\n", "set auth.oidc.audience"},
 		{"auth: {oidc: {issuer: \"https://id\", audience: a, algorithms: [none]}}\n", `auth.oidc.algorithms is "none"`},
@@ -81,7 +78,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"auth: {oidc: {issuer: \"https://id\", audience: a, roles: [admins=root]}}\n", "auth.oidc.roles"},
 		{"auth: {oidc: {client_id: toolstream}}\n", "set auth.oidc.issuer"},
 		{"auth: {oidc: {issuer: \"https://id\", audience: a, client_secret_file: f}}\n", "set auth.oidc.client_id"},
-		{"nats: {listen: \"4222\"}\n", `nats.listen "4222"`},
+		{"nats: {listen: \"127.0.0.1:4222\"}\n", "nats.listen"},
 		{"nats: {replicas: 0}\n", "nats.replicas 0"},
 		{"nats: {prefix: \"a.b\"}\n", `nats.prefix "a.b"`},
 		{"limits: {searches: many}\n", `limits.searches: "many"`},
@@ -100,12 +97,11 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"rerank: {model: http}\n", "set rerank.url"},
 		{"rerank: {url: \"http://h/v1\"}\n", "set rerank.model"},
 		{"rerank: {model: http, url: \"http://h/v1\"}\n", "set rerank.name"},
-		{"rerank: {model: http, url: \"h/?secret\", form: tei}\n", "rerank.url is no address such as https://host/v1"},
+		{"rerank: {model: http, url: \"h/?secret\", form: tei}\n", "rerank.url must be a URL such as https://host/v1"},
 
 		{"freshness: {objective: 20s}\n", `freshness.objective is "20s"; it is one of 1s, 2.5s`},
 		{"trainer: {publish: soon}\n", "trainer.publish"},
 		{"trainer: {min_pairs: -3}\n", "trainer.min_pairs -3"},
-		{"trainer: {sample: -3}\n", "trainer.sample -3"},
 		{"trainer: {half_life: 0s}\n", "trainer.half_life 0s"},
 		{"sources: [a]\n", "sources is one value, or a list: want a mapping"},
 		{"sources: {a: {kind: mcp}}\n", "sources: a: /url"},
@@ -113,8 +109,9 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"sources: {a: {knd: mcp}}\n", `unknown field "knd"`},
 		{"sources: {a: {kind: mcp, url: \"https://h\", every: soon}}\n", "sources want a time"},
 		{"crawl: {credentials: {a: {kind: bearer, env: A}}}\n", "crawl.credentials: a: hosts is empty"},
-		{"calls: {timeout: 10m, idempotency: 10m}\n", "calls.idempotency is 10m0s: it must be at least 10m10s"},
+		{"calls: {timeout: 10m, idempotency: 10m}\n", "calls.idempotency is 10m0s: must be at least 10m10s"},
 		{"crawl: {private: [ten]}\n", `crawl.private: "ten"`},
+		{"auth: {trusted_proxies: [ten]}\n", `auth.trusted_proxies: "ten"`},
 		{"crawl: {folders: [specs]}\n", `crawl.folders: "specs"`},
 		{"crawl: {secrets: {a: b}}\n", `no setting is called "crawl.secrets.a"`},
 		{": : :\n", "read "},
@@ -127,7 +124,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftEmptyIsNotSet(t *testing.T) {
+func TestAnEmptySettingKeepsItsDefault(t *testing.T) {
 	bare(t)
 	c, err := Load(writeFile(t, "data:\nquery:\nembedder:\n  parallel: 3.0\nlog: {}\n"), nil)
 	if err != nil || c.Query.Rerank == "" || c.Data == "" || c.Embedder.Parallel != 3 {
@@ -155,10 +152,7 @@ func TestLimitsAreNumbersOrListsOfThem(t *testing.T) {
 	bare(t)
 	want := quota.Quota{"": 600, "acme": 3000}
 	for _, text := range []string{"[600, acme=3000]", "600,acme=3000"} {
-		c, err := Load(writeFile(t, "limits:\n  bytes: 1000000\n  searches: "+text+"\n"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Value(Load(writeFile(t, "limits:\n  bytes: 1000000\n  searches: "+text+"\n"), nil))(t)
 		if q, err := c.Limits.Quotas(); err != nil || !maps.Equal(q.Searches, want) || q.Bytes.Of("acme") != 1_000_000 || q.SubjectShare.Of("acme") != 100 || !q.Requests.None() {
 			t.Errorf("%s: %v, %v", text, q, err)
 		}
@@ -168,18 +162,14 @@ func TestLimitsAreNumbersOrListsOfThem(t *testing.T) {
 func TestTimesAndNumbersComeFromTheEnvironmentToo(t *testing.T) {
 	bare(t)
 	t.Setenv("TOOLSTREAM_TRAINER_MIN_PAIRS", "7")
-	t.Setenv("TOOLSTREAM_TRAINER_SAMPLE", "5")
 	t.Setenv("TOOLSTREAM_TRAINER_HALF_LIFE", "48h")
-	c, err := Load(writeFile(t, "trainer:\n  publish: 2h\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := (Trainer{2 * time.Hour, 7, 5, 48 * time.Hour}); c.Trainer != want {
+	c := check.Value(Load(writeFile(t, "trainer:\n  publish: 2h\n"), nil))(t)
+	if want := (Trainer{2 * time.Hour, 7, 48 * time.Hour}); c.Trainer != want {
 		t.Errorf("got %+v, want %+v", c.Trainer, want)
 	}
 }
 
-func TestVectorsAreInTheReplicaUnlessSaidOtherwise(t *testing.T) {
+func TestVectorsAreInTheReplicaByDefault(t *testing.T) {
 	bare(t)
 	c, err := Load("", map[string]any{"weaviate.url": "http://127.0.0.1:8080", "weaviate.grpc": "127.0.0.1:50051"})
 	if err != nil || c.Query.Vectors != VectorsReplica {
@@ -192,10 +182,7 @@ func TestVectorsAreInTheReplicaUnlessSaidOtherwise(t *testing.T) {
 
 func TestKeysCoverTheValues(t *testing.T) {
 	bare(t)
-	c, err := Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Value(Load("", nil))(t)
 	values := c.Values()
 	for _, key := range Keys() {
 		if got, ok := values[key.Name]; !ok || got != key.Default {
@@ -224,10 +211,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	} {
 		set := map[string]any{"rerank.model": "http", "rerank.url": "http://h", "rerank.name": "m", "llm.model": "m"}
 		set[test[0]] = test[1]
-		c, err := Load("", set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Value(Load("", set))(t)
 		if got := c.Values()[test[0]]; got != test[2] {
 			t.Errorf("%s %s is printed as %q", test[0], test[1], got)
 		}
@@ -251,7 +235,7 @@ func TestSecretsAreMarked(t *testing.T) {
 	}
 }
 
-func TestStraysAreNamed(t *testing.T) {
+func TestUnknownEnvironmentVariablesAreNamed(t *testing.T) {
 	got := Strays([]string{
 		"TOOLSTREAM_EMBEDDER_MODLE=http", "TOOLSTREAM_LLM_KEY=secret=x", "TOOLSTREAM_EMBEDDER_MODEL=static", "TOOLSTREAM_SERVER=http://x",
 		"TOOLSTREAM_SERVERS=required", "TOOLSTREAM_QUERY_PORT=tcp://10.0.0.1:8665", "TOOLSTREAM_QUERY_SERVICE_PORT_HTTP=8665",

@@ -5,7 +5,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // Files of deployments name settings by their environment variables. One that
@@ -17,10 +21,7 @@ func TestDeploymentsSetWhatExists(t *testing.T) {
 	}
 	variable := regexp.MustCompile(EnvPrefix + `[A-Z_]*[A-Z]`)
 	for _, name := range []string{"Dockerfile", "compose/compose.yaml"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Value(os.ReadFile(filepath.Join("..", "..", "deploy", filepath.FromSlash(name))))(t)
 		set := variable.FindAllString(string(text), -1)
 		if len(set) == 0 {
 			t.Errorf("%s sets nothing", name)
@@ -30,5 +31,19 @@ func TestDeploymentsSetWhatExists(t *testing.T) {
 				t.Errorf("%s sets %s, which is no setting", name, env)
 			}
 		}
+	}
+}
+
+// A client that gives a call up before the server does leaves it running, with its effects.
+func TestThePythonClientWaitsLongerThanTheServer(t *testing.T) {
+	cfg := check.Value(Load(writeFile(t, ""), nil))(t)
+	text := check.Value(os.ReadFile(filepath.FromSlash("../../clients/python/src/toolstream/client.py")))(t)
+	found := regexp.MustCompile(`(?m)^TIMEOUT = ([0-9.]+)$`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("the client has no TIMEOUT")
+	}
+	seconds := check.Value(strconv.ParseFloat(string(found[1]), 64))(t)
+	if wait := time.Duration(seconds * float64(time.Second)); wait < cfg.Calls.Timeout+10*time.Second {
+		t.Errorf("the client waits %v, the server %v", wait, cfg.Calls.Timeout)
 	}
 }

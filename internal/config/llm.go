@@ -12,7 +12,7 @@ func (l LLM) Standardizes() bool { return l.BaseURL != "" && l.Standardize == "a
 // Rewrites reports whether the model rewrites queries.
 func (l LLM) Rewrites() bool { return l.BaseURL != "" && l.Rewrite == "auto" }
 
-// Key returns the key for the endpoint, "" where there is none.
+// Key returns the key for the endpoint, "" without one.
 func (l LLM) Key() (string, error) {
 	if l.APIKeyFile == "" {
 		return l.APIKey, nil
@@ -20,7 +20,7 @@ func (l LLM) Key() (string, error) {
 	return oneLine("llm.api_key_file", l.APIKeyFile)
 }
 
-// oneLine reads the secret that a file holds, which a setting names.
+// oneLine reads a secret from the file of a setting.
 func oneLine(setting, file string) (string, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -28,7 +28,7 @@ func oneLine(setting, file string) (string, error) {
 	}
 	secret := strings.TrimSpace(string(raw))
 	if secret == "" || strings.ContainsAny(secret, "\r\n") {
-		return "", Wrong{fmt.Errorf("config: %s %q holds no secret: it is one line", setting, file)}
+		return "", Wrong{fmt.Errorf("config: %s %q must have the secret in one line", setting, file)}
 	}
 	return secret, nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestTheLanguageModelIsChecked(t *testing.T) {
@@ -39,7 +41,7 @@ func TestTheLanguageModelIsChecked(t *testing.T) {
 	}
 }
 
-func TestWhatTheLanguageModelIsAskedFor(t *testing.T) {
+func TestTheSettingsChooseTheTasksOfTheLanguageModel(t *testing.T) {
 	bare(t)
 	for text, want := range map[string][2]bool{
 		"{}":                                {false, false},
@@ -57,12 +59,10 @@ func TestWhatTheLanguageModelIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheKeyMayLieInAFile(t *testing.T) {
+func TestTheKeyIsReadFromAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	for content, want := range map[string]string{"sk-1\n": "sk-1", "": "", "\n": "", "a\nb": ""} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(content), 0o600))
 		key, err := LLM{APIKeyFile: path}.Key()
 		if key != want || (err == nil) != (want != "") {
 			t.Errorf("%q: key %q, %v", content, key, err)

@@ -16,9 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load merges the defaults, the file at path (none when empty), the
-// environment and the given flag values, and validates the outcome. A key
-// that does not exist is an error that names it.
+// Load merges the defaults, the file at path (unless it is ""), the environment and the values of
+// flags, and validates the result. An unknown key is an error.
 func Load(path string, flags map[string]any) (Config, error) {
 	values := map[string]any{}
 	if path != "" {
@@ -28,7 +27,7 @@ func Load(path string, flags map[string]any) (Config, error) {
 	}
 	all := settings()
 	for _, s := range all {
-		if value := os.Getenv(s.Env()); value != "" { // set to nothing is not set
+		if value := os.Getenv(s.Env()); value != "" { // an empty variable counts as unset
 			values[s.Name] = value
 		}
 	}
@@ -51,8 +50,7 @@ func Load(path string, flags map[string]any) (Config, error) {
 	return c, c.Validate()
 }
 
-// readFile adds the settings of a file. A setting that the file names and leaves
-// empty is not set.
+// readFile adds the settings of a file. An empty setting counts as unset.
 func readFile(path string, values map[string]any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -64,7 +62,7 @@ func readFile(path string, values map[string]any) error {
 	}
 	tree, ok := file.(map[string]any)
 	if !ok && file != nil {
-		return errors.New("it is no mapping: want settings such as listen: 127.0.0.1:8665")
+		return errors.New("not a mapping: want settings such as listen: 127.0.0.1:8665")
 	}
 	whole := map[string]bool{}
 	for _, s := range settings() {
@@ -83,8 +81,8 @@ func readFile(path string, values map[string]any) error {
 	return nil
 }
 
-// flatten writes the leaves of a tree under their names, such as query.shadow. An
-// empty mapping is a leaf, too, and a setting that is a mapping as a whole.
+// flatten writes the leaves of a tree under their names, such as log.level. An empty mapping is a
+// leaf, and so is a setting that is a mapping.
 func flatten(tree map[string]any, prefix string, whole map[string]bool, values map[string]any) {
 	for name, value := range tree {
 		if inner, ok := value.(map[string]any); ok && len(inner) > 0 && !whole[prefix+name] {
@@ -95,8 +93,8 @@ func flatten(tree map[string]any, prefix string, whole map[string]bool, values m
 	}
 }
 
-// unknown says what a name is that is no setting: a group of settings, a member of
-// a setting, or a name without any meaning.
+// unknown returns the error for an unknown key, which may be a group of settings or a member of a
+// setting.
 func unknown(name string) error {
 	for _, key := range Keys() {
 		if strings.HasPrefix(key.Name, name+".") {
@@ -111,8 +109,7 @@ func unknown(name string) error {
 
 var errMapping = errors.New("is a mapping: want one value")
 
-// assign sets a field of Config to a value: text, or a number or truth value of
-// YAML.
+// assign sets a field of Config to a value of YAML, the environment or a flag.
 func assign(field reflect.Value, value any) error {
 	if _, isList := field.Interface().([]string); isList {
 		list, err := texts(value)
@@ -167,8 +164,8 @@ func assign(field reflect.Value, value any) error {
 	return nil
 }
 
-// texts reads a list, or text with commas between its members; "off" is the empty one.
-// A whole number is text, too.
+// texts reads a list, or text with commas; "off" is the empty list. A whole number counts as
+// text.
 func texts(value any) (list []string, err error) {
 	members, ok := value.([]any)
 	if !ok {
@@ -203,12 +200,12 @@ func wholeText(value any) (string, bool) {
 	return text, ok
 }
 
-// mapping sets a field that is a map to one of YAML, or to text that holds one.
+// mapping sets a field that is a map, from YAML or from text in YAML.
 func mapping(field reflect.Value, value any) error {
 	if text, ok := value.(string); ok {
 		value = nil
 		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			return fmt.Errorf("is no mapping: %w", err)
+			return fmt.Errorf("is not a mapping: %w", err)
 		}
 	}
 	if value == nil {
@@ -219,7 +216,7 @@ func mapping(field reflect.Value, value any) error {
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("is no mapping of names: %w", err)
+		return fmt.Errorf("is not a mapping of names: %w", err)
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()

@@ -3,16 +3,16 @@ package config
 import (
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Config is everything that can be set. The tag name names a setting, default and help
-// describe it, secret keeps its value from being printed, and in, from, above, to and url
-// bound what it may be. The budgets of a search end at half of the time that it has.
+// Config has all settings. The tag name names a setting, default and help describe it, secret
+// hides its value, and in, from, above, to and url bound its value. The budgets of a search may be
+// at most half of its time.
 type Config struct {
-	Data   string `name:"data" help:"folder for the bus, the index and what was learned"`
+	Data   string `name:"data" help:"folder for the bus, the index and the state of the trainer"`
 	Listen string `name:"listen" default:"127.0.0.1:8665" help:"HTTP address"`
 
 	TLS          TLS          `name:"tls"`
@@ -37,237 +37,237 @@ type Config struct {
 	Crawl        Crawl        `name:"crawl"`
 	Calls        Calls        `name:"calls"`
 
-	Sources map[string]source.Spec `name:"sources" help:"sources by name, or by TENANT/NAME, as in docs/sources.md: a mapping, in the environment as JSON"`
+	Sources map[string]source.Spec `name:"sources" help:"sources by name, or by TENANT/NAME, as in docs/sources.md: a mapping"`
 }
 
-// TLS says by what the server proves itself.
+// TLS has the certificate of the server.
 type TLS struct {
-	CertFile string `name:"cert_file" help:"certificate of the server, with those between it and its authority: with it the server speaks TLS, 1.2 at least; a service shows it to its peers, too; it is read again when it changes; empty: plain HTTP"`
-	KeyFile  string `name:"key_file" help:"its key"`
+	CertFile string `name:"cert_file" help:"certificate chain of the server, for TLS 1.2 or later and for requests to peers; reloaded when it changes; empty: plain HTTP"`
+	KeyFile  string `name:"key_file" help:"key of the certificate"`
 }
 
-// Bus says how the bus is opened.
+// Bus configures the bus.
 type Bus struct {
-	AcceptLoss bool `name:"accept_loss" default:"false" help:"open a bus that has lost messages to damage, with what is left"`
+	AcceptLoss bool `name:"accept_loss" default:"false" help:"open a damaged bus with the messages that are left"`
 }
 
-// NATS says where processes meet.
+// NATS configures the NATS server.
 type NATS struct {
-	Listen          string `name:"listen" help:"address at which 'toolstream up' answers clients of NATS, who come in with a token of auth; empty opens none"`
 	Token           string `name:"token" secret:"true" help:"token that the services present at nats.url"`
-	URL             string `name:"url" default:"nats://127.0.0.1:4222" help:"server at which the services of 'toolstream serve' meet; several are separated by commas"`
-	Prefix          string `name:"prefix" default:"toolstream" help:"what the names of subjects and buckets at nats.url begin with: another one for each deployment that shares an account there"`
-	Replicas        int    `name:"replicas" default:"1" from:"1" to:"5" help:"servers that hold a copy of a bucket that is made at nats.url; of a cluster, 3"`
+	URL             string `name:"url" default:"nats://127.0.0.1:4222" help:"NATS server of 'toolstream serve', or several, separated by commas"`
+	Prefix          string `name:"prefix" default:"toolstream" help:"prefix of subjects and buckets; deployments that share an account need different prefixes"`
+	Replicas        int    `name:"replicas" default:"1" from:"1" to:"5" help:"replicas of new buckets; 3 for a cluster"`
 	CredentialsFile string `name:"credentials_file" help:"credentials of NATS (JWT and seed)"`
 	NKeyFile        string `name:"nkey_file" help:"seed of an NKey"`
-	CAFile          string `name:"ca_file" help:"certificates that the NATS server's is checked by; empty: the system's"`
+	CAFile          string `name:"ca_file" help:"authorities for the certificate of the NATS server; empty: the authorities of the system"`
 	CertFile        string `name:"cert_file" help:"client certificate for NATS"`
-	KeyFile         string `name:"key_file" help:"its key"`
+	KeyFile         string `name:"key_file" help:"key of the certificate"`
 }
 
-// Limits bound what one tenant may ask of a process in a minute, and what it may have.
+// Limits bound the requests of a tenant to a process per minute, and the tools and sources of a
+// tenant.
 type Limits struct {
-	Requests     []string `name:"requests" default:"0" help:"HTTP requests of a tenant that a process answers in a minute, beyond which it answers 429: a number, or a list, also separated by commas, with TENANT=NUMBER for tenants that have their own; 0: no limit"`
-	Searches     []string `name:"searches" default:"0" help:"searches among them, in the same form"`
-	Feedback     []string `name:"feedback" default:"0" help:"reports of feedback among them, in the same form"`
-	Calls        []string `name:"calls" default:"0" help:"calls of tools among them, in the same form"`
-	Bytes        []string `name:"bytes" default:"0" help:"bytes of bodies that a process reads of a tenant in a minute, in the same form: a body that is begun is read to its end, and the next one waits for the rest"`
-	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these that one caller of a tenant may have, 1 to 100, in the same form; callers without a name are one"`
-	Tools        []string `name:"tools" default:"0" help:"tools and providers that a tenant may have, in the same form: further ones are rejected"`
-	Sources      []string `name:"sources" default:"0" help:"sources that a tenant may have, with those that they name, in the same form: further ones are refused"`
+	Requests     []string `name:"requests" default:"0" help:"HTTP requests per minute of a tenant to a process; further requests get a 429: a number, or a list with TENANT=NUMBER for single tenants; 0: no limit"`
+	Searches     []string `name:"searches" default:"0" help:"searches among them"`
+	Feedback     []string `name:"feedback" default:"0" help:"reports of feedback among them"`
+	Calls        []string `name:"calls" default:"0" help:"calls of tools among them"`
+	Bytes        []string `name:"bytes" default:"0" help:"bytes of request bodies per minute of a tenant; a body may exceed the limit, and the next body waits for the rest"`
+	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these limits for a single caller, 1 to 100; all callers without a name count as one"`
+	Tools        []string `name:"tools" default:"0" help:"tools and providers of a tenant; further tools are rejected"`
+	Sources      []string `name:"sources" default:"0" help:"sources of a tenant, including the sources that others name; further sources are refused"`
 }
 
-// Audit says what stands in the audit log beside changes and denials, which always do.
+// Audit configures the audit log, which always has changes and denials.
 type Audit struct {
-	Searches float64 `name:"searches" default:"0.01" from:"0" to:"1" help:"share of searches, reports of feedback and other reads that stand in the audit log, 0 to 1"`
+	Searches float64 `name:"searches" default:"0.01" from:"0" to:"1" help:"share of searches, feedback and other reads in the audit log, 0 to 1"`
 }
 
-// Freshness is what is promised of changes. The objective is a bound of
-// toolstream_freshness_seconds, or nobody could tell from that whether it is met.
+// Freshness has the objective for changes, which must be a bound of toolstream_freshness_seconds:
+// otherwise the metric could not tell whether it is met.
 type Freshness struct {
-	Objective time.Duration `name:"objective" default:"10s" in:"1s,2.5s,5s,10s,30s,1m0s,5m0s" help:"within which 99 of a hundred changes are to become searchable, from their being accepted: 1s, 2.5s, 5s, 10s, 30s, 1m or 5m; status, doctor and the chart's alerts judge by it"`
+	Objective time.Duration `name:"objective" default:"10s" in:"1s,2.5s,5s,10s,30s,1m0s,5m0s" help:"99 of 100 changes should become searchable within this time: 1s, 2.5s, 5s, 10s, 30s, 1m or 5m; for status, doctor and the alerts of the chart"`
 }
 
-// Weaviate searches vectors, where services run apart.
+// Weaviate configures the vector database of a distributed deployment.
 type Weaviate struct {
-	URL    string `name:"url" help:"REST address of Weaviate, to which the embedder of 'toolstream serve' writes; empty: to none"`
+	URL    string `name:"url" help:"REST address of Weaviate, for the embedder of 'toolstream serve'; empty: no Weaviate"`
 	GRPC   string `name:"grpc" help:"gRPC address of Weaviate, host:port"`
 	APIKey string `name:"api_key" secret:"true" help:"key for Weaviate"`
-	Alias  string `name:"alias" default:"Tool" help:"alias in Weaviate: a capital, then letters and digits"`
+	Alias  string `name:"alias" default:"Tool" help:"alias in Weaviate: a capital letter, then letters and digits"`
 }
 
-// Query says how searches are answered.
+// Query configures searches.
 type Query struct {
-	Vectors       string        `name:"vectors" default:"replica" in:"replica,weaviate" help:"where a replica of 'toolstream serve query' searches vectors: replica, in its own index, or weaviate; then a replica holds none"`
-	RewriteBudget time.Duration `name:"rewrite_budget" default:"1.5s" above:"0" to:"2.5s" help:"how long a search waits for the language model that rewrites its query; then it goes on without, and the answer serves the next one"`
-	Rerank        string        `name:"rerank" default:"auto" in:"auto,off,single,multi" help:"how searches reorder tools by their owners unless they say it themselves: auto, off, single or multi"`
-	HoldBack      []string      `name:"hold_back" default:"requests-in-text,many-subjects" help:"flags of tools that stand behind all others in answers: a list, or separated by commas; TENANT=FLAG is for a tenant that has a list of its own, TENANT=off an empty one; off: none"`
+	Vectors       string        `name:"vectors" default:"replica" in:"replica,weaviate" help:"index of the vectors in 'toolstream serve query': replica (each has its own) or weaviate (replicas have no vectors)"`
+	RewriteBudget time.Duration `name:"rewrite_budget" default:"1.5s" above:"0" to:"2.5s" help:"how long a search waits for the language model to rewrite its query; a later answer serves the next search"`
+	Rerank        string        `name:"rerank" default:"auto" in:"auto,off,single,multi" help:"how searches rerank tools by owner by default: auto, off, single or multi"`
+	HoldBack      []string      `name:"hold_back" default:"requests-in-text,many-subjects" help:"flags of tools that rank last: a list; TENANT=FLAG for a tenant with a list of its own, TENANT=off for an empty list; off: no flags"`
 }
 
-// Rerank says what judges the tools that a search has found.
+// Rerank configures the cross-encoder.
 type Rerank struct {
-	Model  string        `name:"model" default:"off" help:"what judges the tools that a search has found: onnx:NAME, a cross-encoder that runs in the process; http, one behind an endpoint; or off"`
-	URL    string        `name:"url" url:"true" help:"http: address of the cross-encoder, without the /rerank at its end"`
-	Form   string        `name:"form" default:"cohere" in:"cohere,tei" help:"http: how it is asked: cohere, which Jina and vLLM speak too, or tei"`
-	Name   string        `name:"name" help:"http: model that it is asked for; not with tei, which has one"`
-	APIKey string        `name:"api_key" secret:"true" help:"key for it, sent as a bearer token"`
-	Budget time.Duration `name:"budget" default:"500ms" above:"0" to:"2.5s" help:"how long a search waits for it; then it goes on without"`
+	Model  string        `name:"model" default:"off" help:"cross-encoder for results: onnx:NAME (in this process), http (behind an endpoint) or off"`
+	URL    string        `name:"url" url:"true" help:"http: address of the cross-encoder, without /rerank at the end"`
+	Form   string        `name:"form" default:"cohere" in:"cohere,tei" help:"http: API of the endpoint: cohere, also for Jina and vLLM, or tei"`
+	Name   string        `name:"name" help:"http: model of the endpoint; unused with tei, which has only one"`
+	APIKey string        `name:"api_key" secret:"true" help:"key for the endpoint, sent as a bearer token"`
+	Budget time.Duration `name:"budget" default:"500ms" above:"0" to:"2.5s" help:"how long a search waits for the cross-encoder"`
 }
 
-// Kafka is the bus of services that run apart.
+// Kafka configures the bus of a distributed deployment.
 type Kafka struct {
 	Brokers     string        `name:"brokers" default:"127.0.0.1:9092" help:"Kafka brokers of 'toolstream serve', host:port, separated by commas"`
-	Prefix      string        `name:"prefix" default:"toolstream." help:"what the names of topics begin with"`
-	Partitions  int           `name:"partitions" default:"6" from:"1" help:"partitions of a topic that is created"`
-	Replication int           `name:"replication" default:"0" from:"0" help:"replicas of a topic that is created; 0 is the brokers' default"`
+	Prefix      string        `name:"prefix" default:"toolstream." help:"prefix of topics"`
+	Partitions  int           `name:"partitions" default:"6" from:"1" help:"partitions of new topics"`
+	Replication int           `name:"replication" default:"0" from:"0" help:"replicas of new topics; 0: the default of the brokers"`
 	Apply       bool          `name:"apply" default:"true" help:"create missing topics at the start"`
-	Session     time.Duration `name:"session" default:"30s" from:"1s" to:"30m" help:"how long a replica that has gone silent keeps its share of the work"`
-	TLS         bool          `name:"tls" default:"false" help:"speak TLS to the brokers"`
-	CAFile      string        `name:"ca_file" help:"certificates that the brokers' are checked by; empty: the system's"`
+	Session     time.Duration `name:"session" default:"30s" from:"1s" to:"30m" help:"how long a replica that does not respond keeps its share of the work"`
+	TLS         bool          `name:"tls" default:"false" help:"use TLS for the brokers"`
+	CAFile      string        `name:"ca_file" help:"authorities for the certificates of the brokers; empty: the authorities of the system"`
 	CertFile    string        `name:"cert_file" help:"client certificate for Kafka"`
-	KeyFile     string        `name:"key_file" help:"its key"`
+	KeyFile     string        `name:"key_file" help:"key of the certificate"`
 	SASL        string        `name:"sasl" default:"none" in:"none,plain,scram-sha-256,scram-sha-512" help:"none, plain, scram-sha-256 or scram-sha-512"`
 	Username    string        `name:"username" help:"user of SASL"`
 	Password    string        `name:"password" secret:"true" help:"password of SASL"`
 }
 
-// Peers says where services that run apart answer HTTP: a service forwards to them what they serve, so that a client needs one address.
+// Peers has the HTTP addresses of other services. A service forwards requests to them, so a client
+// needs one address only.
 type Peers struct {
-	Ingest  string `name:"ingest" url:"true" help:"HTTP address of ingest, to which the other services pass on what is its own"`
-	Query   string `name:"query" url:"true" help:"HTTP address of query, the same"`
-	Trainer string `name:"trainer" url:"true" help:"HTTP address of the trainer, the same"`
-	CAFile  string `name:"ca_file" help:"certificates that those of peers at https addresses are checked by; empty: the system's"`
+	Ingest  string `name:"ingest" url:"true" help:"HTTP address of ingest, for requests that other services forward"`
+	Query   string `name:"query" url:"true" help:"HTTP address of query"`
+	Trainer string `name:"trainer" url:"true" help:"HTTP address of the trainer"`
+	CAFile  string `name:"ca_file" help:"authorities for the certificates of peers at https addresses; empty: the authorities of the system"`
 }
 
 // Auth decides who may call.
 type Auth struct {
-	Mode         string        `name:"mode" default:"auto" in:"auto,none" help:"auto: callers prove themselves where auth.tokens_file, auth.oidc or auth.certificates is set, and a server that other machines reach wants one of them set; none: whoever reaches the server is an admin of the tenant default"`
-	TokensFile   string        `name:"tokens_file" help:"file of the tokens of callers, as toolstream token writes it; it is read again when it changes; empty: nobody is asked for one"`
+	Mode         string        `name:"mode" default:"auto" in:"auto,none" help:"auto: callers authenticate if auth.tokens_file, auth.oidc or auth.certificates is set, and a server beyond loopback needs one of these; none: every caller is an admin of the tenant default"`
+	TokensFile   string        `name:"tokens_file" help:"file of 'toolstream token'; reloaded when it changes; empty: no tokens"`
 	OIDC         OIDC          `name:"oidc"`
 	Certificates Certificates  `name:"certificates"`
-	PolicyFile   string        `name:"policy_file" help:"YAML file of the grants of tenants: a list for each, by its name; it is read again when it changes, and while it cannot be read nothing is shown; empty: grants are kept where weights are, and toolstream grants changes them"`
-	PolicyGrace  time.Duration `name:"policy_grace" default:"1m0s" from:"0s" to:"24h" help:"how long a server goes on with the grants that it knows where their store is lost; then it shows nothing"`
-	Hosts        string        `name:"hosts" help:"names by which a server on loopback without tokens may be called, separated by commas, beside localhost, addresses, names without a dot and those under .localhost, .local, .internal and .home.arpa"`
+	PolicyFile   string        `name:"policy_file" help:"YAML file with a list of grants for each tenant; reloaded when it changes; while it is unreadable, nothing is shown; empty: grants are in NATS, and 'toolstream grants' changes them"`
+	PolicyGrace  time.Duration `name:"policy_grace" default:"1m0s" from:"0s" to:"24h" help:"how long cached grants hold while their store is unreachable; then nothing is shown"`
+	Proxies      []string      `name:"trusted_proxies" help:"addresses of proxies before the server, such as 10.0.0.0/8: a list; the last address in their X-Forwarded-For (or Forwarded) that is not of a proxy is the client's, for limits and the audit log"`
+	Hosts        string        `name:"hosts" help:"host names of a server on loopback without tokens, separated by commas; always allowed: localhost, addresses, names without a dot, and names under .localhost, .local, .internal and .home.arpa"`
 }
 
-// Certificates says which certificates of clients are taken (X.509-SVIDs of SPIFFE), and what
-// their ids mean.
+// Certificates configures authentication by client certificates (X.509-SVIDs of SPIFFE).
 type Certificates struct {
-	CAFile  string              `name:"ca_file" help:"certificates that those of clients are checked by: with it a client proves itself by a certificate whose one URI is a SPIFFE id; wants tls.cert_file; it is read again when it changes; empty: by none"`
-	Callers map[string]Workload `name:"callers" help:"tenant and role by SPIFFE id, or by the beginning of ids with /* behind it, of which the longest counts: a mapping, in the environment as JSON; an id that is not there is refused"`
-	Proxies []string            `name:"proxies" help:"ids, in the same form, of those that pass on the certificate of a caller in the header Client-Cert (RFC 9440): the services of the deployment, and what ends TLS in front of them: a list, or separated by commas"`
+	CAFile  string              `name:"ca_file" help:"authorities for client certificates with one SPIFFE id; needs tls.cert_file; reloaded when it changes; empty: no client certificates"`
+	Callers map[string]Workload `name:"callers" help:"tenant and role by SPIFFE id, or by a prefix with /*: a mapping; the longest match counts, other ids are refused"`
+	Proxies []string            `name:"proxies" help:"ids that may forward a caller's certificate in the header Client-Cert (RFC 9440): services of the deployment, and proxies that end TLS: a list"`
 }
 
-// Workload is what an id of a certificate means.
+// Workload is the caller of a SPIFFE id.
 type Workload struct {
 	Tenant string        `json:"tenant"`
 	Role   identity.Role `json:"role"`
 }
 
-// OIDC says which tokens of an identity provider are taken, and what they say.
+// OIDC configures the identity provider.
 type OIDC struct {
-	Issuer       string        `name:"issuer" url:"true" help:"identity provider (OpenID Connect) whose tokens are taken, at an https address unless it is on this machine; empty: none"`
-	Audience     string        `name:"audience" help:"audience that tokens are for: the address of this server, where clients look for the provider by RFC 9728"`
-	Algorithms   []string      `name:"algorithms" default:"RS256,PS256,ES256,EdDSA" help:"algorithms by which tokens may be signed: a list, or separated by commas"`
-	Skew         time.Duration `name:"skew" default:"30s" from:"0s" to:"5m" help:"how far the clock of the provider may be behind or ahead"`
-	TenantClaim  string        `name:"tenant_claim" help:"claim that names the tenant, with dots for one within others, as realm_access.roles; empty: every caller is of the tenant default"`
-	SubjectClaim string        `name:"subject_claim" default:"sub" help:"claim that names the caller in its tenant, the same"`
-	GroupsClaim  string        `name:"groups_claim" default:"groups" help:"claim that names the caller's groups, the same"`
-	Roles        []string      `name:"roles" help:"roles of groups: GROUP=ROLE, a list, or separated by commas; the group * is every caller, and the highest role counts"`
+	Issuer       string        `name:"issuer" url:"true" help:"https address of the OpenID Connect issuer (http only on this machine); empty: no provider"`
+	Audience     string        `name:"audience" help:"audience of tokens; if it is this server's address, clients discover the provider there (RFC 9728)"`
+	Algorithms   []string      `name:"algorithms" default:"RS256,PS256,ES256,EdDSA" help:"allowed signature algorithms of tokens: a list"`
+	Skew         time.Duration `name:"skew" default:"30s" from:"0s" to:"5m" help:"maximum difference between the clocks of provider and server"`
+	TenantClaim  string        `name:"tenant_claim" help:"claim with the tenant; dots name a nested claim, such as realm_access.roles; empty: all callers belong to the tenant default"`
+	SubjectClaim string        `name:"subject_claim" default:"sub" help:"claim with the name of the caller"`
+	GroupsClaim  string        `name:"groups_claim" default:"groups" help:"claim with the groups of the caller"`
+	Roles        []string      `name:"roles" help:"roles of groups: a list of GROUP=ROLE; the group * is every caller, and the highest role counts"`
 
-	ClientID         string   `name:"client_id" help:"client that the provider knows this server by: with it people sign in to the console at the provider, which sends them back to ADDRESS/v1/session:callback; empty: they sign in with a token"`
-	ClientSecretFile string   `name:"client_secret_file" help:"file that holds its secret; empty: it has none"`
-	Scopes           []string `name:"scopes" help:"scopes that a sign-in asks for beside openid: a list, or separated by commas"`
+	ClientID         string   `name:"client_id" help:"client id of the console at the provider, which redirects sign-ins to ADDRESS/v1/session:callback; empty: people sign in with a token"`
+	ClientSecretFile string   `name:"client_secret_file" help:"file with the secret of the client, if it has one"`
+	Scopes           []string `name:"scopes" help:"scopes of a sign-in in addition to openid: a list"`
 }
 
-// Events says which events are taken.
+// Events configures which events the server accepts.
 type Events struct {
-	Origins string `name:"origins" help:"origins that may register by the CloudEvents webhook handshake, separated by spaces; * is any"`
-	Types   string `name:"types" help:"event types of other senders that stand for toolstream's: TYPE=OWN, separated by spaces, such as com.example.tool.removed=tool.deleted"`
+	Origins string `name:"origins" help:"origins that may register by the CloudEvents webhook handshake, separated by spaces; * for any"`
+	Types   string `name:"types" help:"event types of other senders: TYPE=OWN, separated by spaces, such as com.example.tool.removed=tool.deleted"`
 }
 
-// Log says what is logged and how.
+// Log configures the log.
 type Log struct {
 	Level  string `name:"level" default:"info" in:"debug,info,warn,error" help:"debug, info, warn or error"`
 	Format string `name:"format" default:"auto" in:"auto,text,json" help:"auto (text on a terminal, else json), text or json"`
 }
 
-// Standardizer says which documents are kept out of answers until an operator releases them.
+// Standardizer configures the quarantine.
 type Standardizer struct {
-	Quarantine []string `name:"quarantine" default:"instructions-in-text,invisible-characters,tag-characters,bidi-characters" help:"flags of documents that are kept out of answers, and from the language model, until they are released: a list, or separated by commas; off: none"`
-	Exempt     []string `name:"exempt" help:"flags that are wrong for a provider, whose documents then do not get them: FLAG=PROVIDER, a list, or separated by commas"`
+	Quarantine []string `name:"quarantine" default:"instructions-in-text,invisible-characters,tag-characters,bidi-characters" help:"flags of documents that are hidden from answers and from the language model until an operator releases them: a list; off: no quarantine"`
+	Exempt     []string `name:"exempt" help:"flags that do not apply to a provider: a list of FLAG=PROVIDER"`
 }
 
-// Embedder names the embedding model, and where it is reached if it is behind an endpoint.
+// Embedder configures the embedding model.
 type Embedder struct {
-	Model          string        `name:"model" default:"static" help:"embedding model: static, which is compiled in, static:FILE for one of 'toolstream distill', by its path or its name in models.dir, onnx:NAME for one of 'toolstream models list', or http for one behind an endpoint"`
+	Model          string        `name:"model" default:"static" help:"embedding model: static (in the program), static:FILE (a file of 'toolstream-lab distill', by path or by name in models.dir), onnx:NAME (a model of 'toolstream models list') or http (a model behind an endpoint)"`
 	URL            string        `name:"url" help:"endpoint of embedder.model http: an OpenAI-compatible address ending in /v1"`
 	APIKey         string        `name:"api_key" secret:"true" help:"key for the endpoint, sent as a bearer token"`
-	Name           string        `name:"name" help:"model that the endpoint is asked for"`
-	Dimensions     int           `name:"dimensions" default:"0" from:"0" help:"length of the endpoint's vectors; 0 asks it at the start"`
-	DocumentPrefix string        `name:"document_prefix" help:"what the endpoint's model wants to see before a document, e.g. \"passage: \""`
-	QueryPrefix    string        `name:"query_prefix" help:"what the endpoint's model wants to see before a query, e.g. \"query: \""`
-	Batch          int           `name:"batch" default:"32" above:"0" help:"most texts in a request to the endpoint"`
-	Parallel       int           `name:"parallel" default:"4" above:"0" help:"most requests to the endpoint at once"`
+	Name           string        `name:"name" help:"model of the endpoint"`
+	Dimensions     int           `name:"dimensions" default:"0" from:"0" help:"dimensions of the endpoint's vectors; 0: ask the endpoint at the start"`
+	DocumentPrefix string        `name:"document_prefix" help:"prefix of documents for the endpoint's model, such as \"passage: \""`
+	QueryPrefix    string        `name:"query_prefix" help:"prefix of queries for the endpoint's model, such as \"query: \""`
+	Batch          int           `name:"batch" default:"32" above:"0" help:"maximum number of texts in a request to the endpoint"`
+	Parallel       int           `name:"parallel" default:"4" above:"0" help:"maximum number of concurrent requests to the endpoint"`
 	Timeout        time.Duration `name:"timeout" default:"30s" above:"0" help:"time for a request to the endpoint"`
 }
 
-// LLM says which language model is asked, for what, and how much it may cost.
+// LLM configures the language model, its uses and its budget.
 type LLM struct {
-	BaseURL         string        `name:"base_url" url:"true" help:"OpenAI-compatible address of a language model, ending in /v1; empty: none is asked"`
-	Model           string        `name:"model" help:"model that it is asked for"`
-	APIKey          string        `name:"api_key" secret:"true" help:"key for it, sent as a bearer token"`
-	APIKeyFile      string        `name:"api_key_file" help:"file that holds the key, in place of llm.api_key"`
+	BaseURL         string        `name:"base_url" url:"true" help:"OpenAI-compatible address of a language model, ending in /v1; empty: no language model"`
+	Model           string        `name:"model" help:"model of the endpoint"`
+	APIKey          string        `name:"api_key" secret:"true" help:"key for the endpoint, sent as a bearer token"`
+	APIKeyFile      string        `name:"api_key_file" help:"file with the key, instead of llm.api_key"`
 	Timeout         time.Duration `name:"timeout" default:"2m0s" above:"0" help:"time for one request"`
-	Parallel        int           `name:"parallel" default:"8" above:"0" help:"most requests at once"`
-	Attempts        int           `name:"attempts" default:"4" above:"0" help:"how often one question is asked at most"`
-	DailyTokens     int64         `name:"daily_tokens" default:"0" from:"0" help:"tokens that a process may spend on one day (UTC); 0 is no bound"`
-	DailyCost       float64       `name:"daily_cost" default:"0" from:"0" help:"dollars that a process may spend on one day (UTC); 0 is no bound"`
+	Parallel        int           `name:"parallel" default:"8" above:"0" help:"maximum number of concurrent requests"`
+	Attempts        int           `name:"attempts" default:"4" above:"0" help:"maximum number of attempts for a request"`
+	DailyTokens     int64         `name:"daily_tokens" default:"0" from:"0" help:"tokens that a process may use per day (UTC); 0: no limit"`
+	DailyCost       float64       `name:"daily_cost" default:"0" from:"0" help:"dollars that a process may spend per day (UTC); 0: no limit"`
 	PricePrompt     float64       `name:"price_prompt" default:"0" from:"0" help:"dollars per million tokens of prompts"`
 	PriceCompletion float64       `name:"price_completion" default:"0" from:"0" help:"dollars per million tokens of answers"`
-	Schema          string        `name:"schema" default:"auto" in:"auto,strict,grammar,object,prompt" help:"how it is told the shape of an answer: strict (json_schema), grammar (json_object with the schema), object (json_object) or prompt; auto finds out"`
-	Standardize     string        `name:"standardize" default:"auto" in:"auto,off" help:"auto: it fills what documents leave open where llm.base_url is set; off: it does not"`
-	Rewrite         string        `name:"rewrite" default:"auto" in:"auto,off" help:"auto: it rewrites queries where llm.base_url is set; off: it does not"`
-	Language        string        `name:"language" default:"source" in:"source,english" help:"language of what it fills: source, as the document, or english"`
+	Schema          string        `name:"schema" default:"auto" in:"auto,strict,grammar,object,prompt" help:"how a request states the form of the answer: strict (json_schema), grammar (json_object with the schema), object (json_object) or prompt; auto: strict, then object"`
+	Standardize     string        `name:"standardize" default:"auto" in:"auto,off" help:"auto: the model fills gaps in documents if llm.base_url is set; off: it does not"`
+	Rewrite         string        `name:"rewrite" default:"auto" in:"auto,off" help:"auto: the model rewrites queries if llm.base_url is set; off: it does not"`
+	Language        string        `name:"language" default:"source" in:"source,english" help:"language of the texts that the model fills in: source (as the document) or english"`
 }
 
-// Models says where the files of models lie.
+// Models configures the folder of models.
 type Models struct {
-	Dir string `name:"dir" help:"folder of 'toolstream models'; empty is models in the data folder"`
+	Dir string `name:"dir" help:"folder of 'toolstream models'; empty: models in the data folder"`
 }
 
-// Trainer paces learning from feedback.
+// Trainer configures learning from feedback.
 type Trainer struct {
-	Publish  time.Duration `name:"publish" default:"1m0s" above:"0" help:"shortest time between two versions of the weights"`
+	Publish  time.Duration `name:"publish" default:"1m0s" above:"0" help:"minimum time between two versions of the weights"`
 	MinPairs int           `name:"min_pairs" default:"100" above:"0" help:"pairs of a used and a skipped result before learned weights serve"`
-	Sample   int           `name:"sample" default:"30" above:"0" help:"searches that decide whether learned weights serve"`
-	HalfLife time.Duration `name:"half_life" default:"336h0m0s" above:"0" help:"how long it takes until what was used counts half"`
+	HalfLife time.Duration `name:"half_life" default:"336h0m0s" above:"0" help:"time after which a use counts half"`
 }
 
-// Crawl says what sources that tenants add may take of what is the operator's.
+// Crawl bounds the sources that tenants add.
 type Crawl struct {
-	Credentials map[string]outbound.Credential `name:"credentials" help:"credentials by the names that sources refer to, as in docs/sources.md: a mapping, in the environment as JSON"`
-	Commands    []string                       `name:"commands" help:"commands that sources may start, with their arguments: a list, or separated by commas"`
-	Private     []string                       `name:"private" help:"addresses that are not public and that sources may reach if they ask for it, such as 10.0.0.0/8: a list, or separated by commas"`
-	Folders     []string                       `name:"folders" help:"folders that sources may read, with those below: a list, or separated by commas"`
+	Credentials map[string]outbound.Credential `name:"credentials" help:"credentials by name, as in docs/sources.md: a mapping"`
+	Commands    []string                       `name:"commands" help:"commands that sources may start, with their arguments: a list"`
+	Private     []string                       `name:"private" help:"private addresses that sources with allow_private may reach, such as 10.0.0.0/8: a list"`
+	Folders     []string                       `name:"folders" help:"folders that sources may read, with their subfolders: a list"`
 	Kubernetes  Kubernetes                     `name:"kubernetes"`
 }
 
-// Kubernetes says which cluster sources of the kind kubernetes look into, and how far.
+// Kubernetes configures the cluster of sources of the kind kubernetes.
 type Kubernetes struct {
-	Namespaces map[string][]string `name:"namespaces" help:"namespaces of the cluster that sources may look into, by tenant, * for all: a mapping, in the environment as JSON"`
-	Kinds      []string            `name:"kinds" help:"resources that are read, such as services and httproutes.gateway.networking.k8s.io, as in docs/kubernetes.md; empty is all: a list, or separated by commas"`
-	Kubeconfig string              `name:"kubeconfig" help:"file that says how the cluster is reached; empty: as kubectl finds it, and in a pod by its service account"`
-	Context    string              `name:"context" help:"context of the kubeconfig; empty is its current one"`
+	Namespaces map[string][]string `name:"namespaces" help:"namespaces that sources may read, by tenant, * for all: a mapping"`
+	Kinds      []string            `name:"kinds" help:"resources to read (docs/kubernetes.md): a list; empty: all"`
+	Kubeconfig string              `name:"kubeconfig" help:"kubeconfig file; empty: kubectl's, or the service account of a pod"`
+	Context    string              `name:"context" help:"context in the kubeconfig; empty: the current context"`
 }
 
-// Calls says how tools are called.
+// Calls configures calls of tools.
 type Calls struct {
-	Destructive string                     `name:"destructive" default:"deny" in:"allow,deny" help:"without authentication: whether tools are called that may change or delete something (allow, deny); with it grants decide"`
+	Destructive string                     `name:"destructive" default:"deny" in:"allow,deny" help:"without authentication: allow or deny calls of tools that may change or delete something; with authentication grants decide"`
 	Timeout     time.Duration              `name:"timeout" default:"1m0s" above:"0" help:"time for one call"`
-	MaxResult   int                        `name:"max_result" default:"1048576" from:"1024" help:"bytes of an answer that are given on; the rest is cut off"`
-	PerSource   int                        `name:"per_source" default:"32" from:"1" help:"calls to one source at once, of one caller half of them; a few more wait"`
-	Idempotency time.Duration              `name:"idempotency" default:"10m0s" from:"1m" to:"24h" help:"how long the result of a call with an idempotency key is kept for those that repeat it; at least 10 s longer than calls.timeout"`
-	Record      bool                       `name:"record" default:"false" help:"arguments and results of calls stand in the audit log, each up to 4 KiB"`
-	Providers   map[string]source.Provider `name:"providers" help:"where tools are called that were sent or come from documents alone, by their provider, as in docs/calls.md: a mapping, in the environment as JSON"`
+	MaxResult   int                        `name:"max_result" default:"1048576" from:"1024" help:"maximum bytes of a result; the rest is cut off"`
+	PerSource   int                        `name:"per_source" default:"32" from:"1" help:"concurrent calls to a source, half of them for a single caller; more wait"`
+	Idempotency time.Duration              `name:"idempotency" default:"10m0s" from:"1m" to:"24h" help:"how long the result of a call with an idempotency key is kept; at least 10 s longer than calls.timeout"`
+	Record      bool                       `name:"record" default:"false" help:"record arguments and results of calls in the audit log, up to 4 KiB each"`
+	Providers   map[string]source.Provider `name:"providers" help:"addresses for the tools of providers without a source, as in docs/calls.md: a mapping"`
 }

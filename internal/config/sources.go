@@ -9,21 +9,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Prefixes returns crawl.private as ranges of addresses.
-func (c Crawl) Prefixes() ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for _, text := range c.Private {
+func (c Crawl) Prefixes() ([]netip.Prefix, error) { return prefixes("crawl.private", c.Private) }
+
+// TrustedProxies returns auth.trusted_proxies as ranges of addresses.
+func (a Auth) TrustedProxies() ([]netip.Prefix, error) {
+	return prefixes("auth.trusted_proxies", a.Proxies)
+}
+
+// prefixes reads the ranges of addresses of a setting.
+func prefixes(setting string, texts []string) (out []netip.Prefix, err error) {
+	for _, text := range texts {
 		p, err := netip.ParsePrefix(text)
 		if ip, single := netip.ParseAddr(text); single == nil {
 			p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("crawl.private: %q is no range of addresses such as 10.0.0.0/8", text)
+			return nil, fmt.Errorf("%s: %q is not a range of addresses such as 10.0.0.0/8", setting, text)
 		}
 		out = append(out, p)
 	}
@@ -36,7 +43,7 @@ func (c Crawl) validate() error {
 	}
 	for _, folder := range c.Folders {
 		if !filepath.IsAbs(folder) {
-			return fmt.Errorf("crawl.folders: %q is no absolute path", folder)
+			return fmt.Errorf("crawl.folders: %q is not an absolute path", folder)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
@@ -47,13 +54,13 @@ func (c Crawl) validate() error {
 	return nil
 }
 
-// underWay is how much longer than calls.timeout a call takes at most: its wait for a slot, and
-// the writing of its result.
-const underWay = 10 * time.Second
+// callOverhead bounds the time of a call in addition to calls.timeout: its wait for a slot, and
+// writing its result.
+const callOverhead = 10 * time.Second
 
 func (c Calls) validate() error {
-	if least := c.Timeout + underWay; c.Idempotency < least {
-		return fmt.Errorf("calls.idempotency is %s: it must be at least %s, which is %s more than calls.timeout, so that no key is free again while its call is under way", c.Idempotency, least, underWay)
+	if least := c.Timeout + callOverhead; c.Idempotency < least {
+		return fmt.Errorf("calls.idempotency is %s: must be at least %s, which is %s more than calls.timeout, so that no key expires during its call", c.Idempotency, least, callOverhead)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Providers)) {
 		err := schema.ValidateID(id)
@@ -67,7 +74,7 @@ func (c Calls) validate() error {
 	return nil
 }
 
-// SourceName splits the key of a source in the settings.
+// SourceName splits the key of a source into tenant and name.
 func SourceName(key string) (owner, name string) {
 	owner, name, named := strings.Cut(key, "/")
 	if !named {

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/quota"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/quota"
 )
 
-// Validate reports every setting that cannot work, by name and value.
+// Validate returns an error for every invalid setting, with name and value.
 func (c Config) Validate() error {
 	var errs []error
 	for _, s := range settings() {
@@ -26,28 +26,49 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("config: %s %w", s.Name, err))
 		}
 	}
-	for _, err := range []error{
-		listens("listen", c.Listen), c.TLS.validate(), c.Auth.Certificates.validate(c.TLS), c.NATS.validate(), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.validateVectors(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
+	for _, err := range append(c.validatePlaces(),
+		c.Auth.Certificates.validate(c.TLS), c.Auth.validate(), c.Limits.validate(), c.Kafka.validate(), c.Rerank.validate(), c.Embedder.validate(), c.LLM.validate(), c.Crawl.validate(),
 		c.validateSources(), c.Calls.validate(),
-	} {
+	) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("config: %w", err))
 		}
 	}
-	if c.Data == "" {
-		errs = append(errs, errors.New("config: data is empty: name a folder"))
-	}
 	return errors.Join(errs...)
 }
 
-// check says by the tags of a setting why a value cannot serve.
+// namePrefix matches prefixes that are valid for the names of both subjects and buckets.
+var namePrefix = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+
+// validatePlaces returns the errors in where the process keeps its data, listens, and finds its
+// servers.
+func (c Config) validatePlaces() (errs []error) {
+	refuse := func(invalid bool, format string, args ...any) {
+		if invalid {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	refuse(c.Data == "", "data is empty: name a folder")
+	refuse(err != nil, "listen %q is not host:port", c.Listen)
+	refuse((c.TLS.CertFile == "") != (c.TLS.KeyFile == ""), "tls.cert_file and tls.key_file belong together: set both or neither")
+	refuse(!namePrefix.MatchString(c.NATS.Prefix), "nats.prefix %q is not 1 to 32 letters, digits, - and _", c.NATS.Prefix)
+	refuse((c.Weaviate.URL == "") != (c.Weaviate.GRPC == ""), "weaviate.url and weaviate.grpc belong together: set both or neither")
+	refuse(c.Query.Vectors == VectorsWeaviate && c.Weaviate.URL == "", "query.vectors is weaviate: set weaviate.url and weaviate.grpc")
+	return errs
+}
+
+// check returns why a value is invalid by the tags of its setting.
 func (s setting) check(v reflect.Value) error {
 	text := fmt.Sprint(v.Interface())
 	if allowed := s.tag.Get("in"); allowed != "" {
 		return oneOf(text, strings.Split(allowed, ",")...)
 	}
 	if u, err := url.Parse(text); s.tag.Get("url") == "true" && text != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return errors.New("is no address such as https://host/v1") // the address itself may hold a key
+		return errors.New("must be a URL such as https://host/v1") // the value may contain a key
 	}
 	var x float64
 	switch {
@@ -68,7 +89,7 @@ func (s setting) check(v reflect.Value) error {
 			want = append(want, b[0]+b[1])
 		}
 	}
-	return fmt.Errorf("%s has to be %s", text, cmp.Or(strings.Join(want, " and "), "a smaller number"))
+	return fmt.Errorf("%s must be %s", text, cmp.Or(strings.Join(want, " and "), "a smaller number"))
 }
 
 // bound reads a number, or a time, of a tag.
@@ -76,7 +97,7 @@ func bound(text string) float64 {
 	if d, err := time.ParseDuration(text); err == nil {
 		return float64(d)
 	}
-	x, _ := strconv.ParseFloat(text, 64) // tags are right
+	x, _ := strconv.ParseFloat(text, 64) // tags are valid
 	return x
 }
 
@@ -87,42 +108,23 @@ func oneOf(value string, allowed ...string) error {
 	return fmt.Errorf("is %q; it is one of %s", value, strings.Join(allowed, ", "))
 }
 
-// prefixes are what names of subjects and of buckets may both begin with.
-var prefixes = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
-
-func (n NATS) validate() error {
-	switch err := listens("nats.listen", n.Listen); {
-	case !prefixes.MatchString(n.Prefix):
-		return fmt.Errorf("nats.prefix %q is not 1 to 32 letters, digits, - and _", n.Prefix)
-	case n.Listen == "":
-		return nil
-	case err != nil:
+func (a Auth) validate() error {
+	if _, err := a.TrustedProxies(); err != nil {
 		return err
 	}
-	return nil
-}
-
-func (t TLS) validate() error {
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		return errors.New("tls.cert_file and tls.key_file belong together: set both, or none")
-	}
-	return nil
-}
-
-func (a Auth) validate() error {
 	if a.Mode == "none" && !a.Open() {
-		return errors.New("auth.mode is none, but auth.tokens_file, auth.oidc.issuer or auth.certificates.ca_file is set: take one of them away")
+		return errors.New("auth.mode is none, but auth.tokens_file, auth.oidc.issuer or auth.certificates.ca_file is set: remove one of the two")
 	}
 	switch {
 	case a.OIDC.ClientSecretFile != "" && a.OIDC.ClientID == "":
-		return errors.New("auth.oidc.client_secret_file is set: set auth.oidc.client_id to whose secret it is")
+		return errors.New("auth.oidc.client_secret_file is set: set auth.oidc.client_id")
 	case a.OIDC.ClientID != "" && a.OIDC.Issuer == "":
-		return errors.New("auth.oidc.client_id is set: set auth.oidc.issuer to the provider that knows it")
+		return errors.New("auth.oidc.client_id is set: set auth.oidc.issuer to its provider")
 	case a.OIDC.Issuer == "":
 		return nil
 	}
 	if !Confidential(a.OIDC.Issuer) {
-		return fmt.Errorf("auth.oidc.issuer %q is not https: whoever is between could sign tokens", a.OIDC.Issuer)
+		return fmt.Errorf("auth.oidc.issuer %q is not https: anyone on the way could forge tokens", a.OIDC.Issuer)
 	}
 	for name, value := range map[string]string{"audience": a.OIDC.Audience, "subject_claim": a.OIDC.SubjectClaim, "groups_claim": a.OIDC.GroupsClaim} {
 		if value == "" {
@@ -144,36 +146,36 @@ func (a Auth) validate() error {
 func (c Certificates) validate(server TLS) error {
 	switch {
 	case c.CAFile == "" && (len(c.Callers) > 0 || len(c.Proxies) > 0):
-		return errors.New("auth.certificates.callers or proxies is set: set auth.certificates.ca_file to what certificates are checked by")
+		return errors.New("auth.certificates.callers or proxies is set: set auth.certificates.ca_file to the authorities of client certificates")
 	case c.CAFile == "":
 		return nil
 	case server.CertFile == "":
-		return errors.New("auth.certificates.ca_file is set: set tls.cert_file and tls.key_file, or no client can show a certificate")
+		return errors.New("auth.certificates.ca_file is set: set tls.cert_file and tls.key_file, because client certificates need TLS")
 	case len(c.Callers) == 0:
-		return errors.New("auth.certificates.ca_file is set: set auth.certificates.callers, or every certificate is refused")
+		return errors.New("auth.certificates.ca_file is set: set auth.certificates.callers, because every other certificate is refused")
 	}
 	return nil
 }
 
-// Open reports whether nobody is asked who it is.
+// Open reports whether authentication is off.
 func (a Auth) Open() bool {
 	return a.TokensFile == "" && a.OIDC.Issuer == "" && a.Certificates.CAFile == ""
 }
 
-// RoleOf returns the roles by group. The names of groups may hold a =.
+// RoleOf returns the roles by group. The name of a group may contain a =.
 func (o OIDC) RoleOf() (map[string]identity.Role, error) {
 	roles := map[string]identity.Role{}
 	for _, entry := range o.Roles {
 		at := strings.LastIndexByte(entry, '=')
 		if at < 1 || !slices.Contains(identity.Roles(), identity.Role(entry[at+1:])) {
-			return nil, fmt.Errorf("auth.oidc.roles: %q is not GROUP=ROLE, with one of the roles %v", entry, identity.Roles())
+			return nil, fmt.Errorf("auth.oidc.roles: %q is not GROUP=ROLE with a role of %v", entry, identity.Roles())
 		}
 		roles[entry[:at]] = identity.Role(entry[at+1:])
 	}
 	return roles, nil
 }
 
-// ClientSecret returns the secret of the client, "" where it has none.
+// ClientSecret returns the secret of the client, "" without one.
 func (o OIDC) ClientSecret() (string, error) {
 	if o.ClientSecretFile == "" {
 		return "", nil
@@ -211,53 +213,27 @@ func (l Limits) validate() error {
 	return err
 }
 
-// Guarded refuses settings of a server that other machines reach and that asks nobody who
-// it is, unless they say that this is wanted. Other commands have no use for it.
+// Guarded returns an error if other machines can reach the server without authentication, and
+// auth.mode does not allow that. Only commands that listen need it.
 func (c Config) Guarded() error {
-	name, address := "listen", c.Listen
-	if Loopback(address) {
-		name, address = "nats.listen", c.NATS.Listen
-	}
-	if c.Auth.Mode == "none" || !c.Auth.Open() || address == "" || Loopback(address) {
+	if c.Auth.Mode == "none" || !c.Auth.Open() || Loopback(c.Listen) {
 		return nil
 	}
-	return fmt.Errorf("%s %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc, or auth.certificates; or listen on 127.0.0.1; or set auth.mode to none, and whoever reaches the server is an admin", name, address)
+	return fmt.Errorf("listen %q is open to other machines: set auth.tokens_file, and make tokens with `toolstream token create`, or auth.oidc, or auth.certificates; or listen on 127.0.0.1; or set auth.mode to none, and everyone who reaches the server is an admin", c.Listen)
 }
 
-// listens refuses an address at which no server can listen.
-func listens(name, address string) error {
-	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil {
-		return fmt.Errorf("%s %q is not host:port", name, address)
-	}
-	return nil
-}
-
-// Confidential reports whether nobody else reads what is sent to an address: it is one of
-// https, or of this machine.
+// Confidential reports whether requests to a URL are safe from eavesdroppers: by https, or because
+// they stay on this machine.
 func Confidential(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && Loopback(net.JoinHostPort(u.Hostname(), "0")))
 }
 
-// Loopback reports whether only this machine reaches an address, of host:port.
+// Loopback reports whether only this machine reaches an address in the form host:port.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
-}
-
-func (c Config) validateVectors() error {
-	switch {
-	case (c.Weaviate.URL == "") != (c.Weaviate.GRPC == ""):
-		return errors.New("weaviate.url and weaviate.grpc belong together: set both, or none")
-	case c.Query.Vectors == VectorsWeaviate && c.Weaviate.URL == "":
-		return errors.New("query.vectors is weaviate: set weaviate.url and weaviate.grpc to where it is")
-	}
-	return nil
 }
 
 func (k Kafka) validate() error {
@@ -283,9 +259,9 @@ func (e Embedder) validate() error {
 	}
 	switch {
 	case e.Model == "http" && e.URL == "":
-		return errors.New("embedder.model is http: set embedder.url to where the endpoint is")
+		return errors.New("embedder.model is http: set embedder.url to the endpoint")
 	case e.Model == "http" && e.Name == "":
-		return errors.New("embedder.model is http: set embedder.name to the model that the endpoint is asked for")
+		return errors.New("embedder.model is http: set embedder.name to a model of the endpoint")
 	}
 	return nil
 }
@@ -300,9 +276,9 @@ func (r Rerank) validate() error {
 	case r.Model != RerankHTTP && r.URL != "":
 		return errors.New("rerank.url is set: set rerank.model to http")
 	case r.Model == RerankHTTP && r.URL == "":
-		return errors.New("rerank.model is http: set rerank.url to where the cross-encoder is")
+		return errors.New("rerank.model is http: set rerank.url to the cross-encoder")
 	case r.Model == RerankHTTP && r.Form == "cohere" && r.Name == "":
-		return errors.New("rerank.model is http: set rerank.name to the model to ask for")
+		return errors.New("rerank.model is http: set rerank.name to a model of the endpoint")
 	}
 	return nil
 }
@@ -312,9 +288,9 @@ func (l LLM) validate() error {
 	case l.APIKey != "" && l.APIKeyFile != "":
 		return errors.New("llm.api_key and llm.api_key_file are both set: set one")
 	case l.BaseURL != "" && l.Model == "":
-		return errors.New("llm.base_url is set: set llm.model to the model that it is asked for")
+		return errors.New("llm.base_url is set: set llm.model to a model of the endpoint")
 	case l.DailyCost > 0 && l.PricePrompt == 0 && l.PriceCompletion == 0:
-		return fmt.Errorf("llm.daily_cost is %v: set llm.price_prompt and llm.price_completion, or nothing ever costs anything", l.DailyCost)
+		return fmt.Errorf("llm.daily_cost is %v: set llm.price_prompt and llm.price_completion", l.DailyCost)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"encoding/json"
@@ -14,10 +14,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -25,16 +26,13 @@ import (
 // audited returns what stands in the audit log.
 func audited(t *testing.T, e *Embedded) (records []audit.Record) {
 	t.Helper()
-	err := stream.ReadAll(t.Context(), e.bus, events.Audit, func(m stream.Message) {
+	check.OK(t, stream.ReadAll(t.Context(), theBus.get(e.Process), events.Audit, func(m stream.Message) {
 		var line struct{ Record audit.Record }
 		if err := json.Unmarshal(m.Value, &line); err != nil {
 			t.Error(err)
 		}
 		records = append(records, line.Record)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return records
 }
 
@@ -127,42 +125,29 @@ func tokensOf(t *testing.T, file string, callers ...identity.Caller) map[string]
 	t.Helper()
 	secrets := map[string]string{}
 	for _, c := range callers {
-		secret := tokentest.Add(t, file, c, time.Time{})
-		secrets[c.Subject] = secret
+		secrets[c.Subject] = tokentest.Add(t, file, c, time.Time{})
 	}
 	return secrets
 }
 
 // The log has which grants a change added and removed, what was a dry run or was not done, and
 // who asked for a tool that no grant allows.
-func TestGrantsAndWhatTheyDenyStandInTheLog(t *testing.T) {
+func TestGrantsAndTheirDenialsAreAudited(t *testing.T) {
 	cfg := emptyFolder(t)
 	cfg.Audit.Searches = 0
 	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
 	secrets := tokensOf(t, cfg.Auth.TokensFile, identity.Caller{Tenant: "acme", Subject: "ada", Role: identity.Reader}, identity.Caller{Tenant: "acme", Subject: "olga", Role: identity.Admin})
 	e, stop := up(t, cfg)
-	if w := call(e, secrets["olga"], "PUT", "/v1/tools/a", `{"name":"a","description":"Tells when the tide is low."}`); w.Code != http.StatusAccepted {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, call(e, secrets["olga"], "PUT", "/v1/tools/a", `{"name":"a","description":"Tells when the tide is low."}`), http.StatusAccepted)
 	for call(e, secrets["ada"], "GET", "/v1/tools/a", "").Code != http.StatusOK {
 		runtime.Gosched() // until it is indexed
 	}
-	if w := call(e, secrets["olga"], "PUT", "/v1/grants?dry_run=true", `{"version":"0","grants":[]}`); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	if w := call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"*","to":"role:admin"}]}`); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	if w := call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[]}`); w.Code != http.StatusConflict {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	if w := call(e, secrets["olga"], "POST", "/v1/tools:sync", `{"providers":["p"],"keep":[],"dry_run":true}`); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, call(e, secrets["olga"], "PUT", "/v1/grants?dry_run=true", `{"version":"0","grants":[]}`), http.StatusOK)
+	wantStatus(t, call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"*","to":"role:admin"}]}`), http.StatusOK)
+	wantStatus(t, call(e, secrets["olga"], "PUT", "/v1/grants", `{"version":"0","grants":[]}`), http.StatusConflict)
+	wantStatus(t, call(e, secrets["olga"], "POST", "/v1/tools:sync", `{"providers":["p"],"keep":[],"dry_run":true}`), http.StatusOK)
 	for _, id := range []string{"a", "absent"} {
-		if w := call(e, secrets["ada"], "GET", "/v1/tools/"+id, ""); w.Code != http.StatusNotFound {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		wantStatus(t, call(e, secrets["ada"], "GET", "/v1/tools/"+id, ""), http.StatusNotFound)
 	}
 	stop()
 	e, _ = up(t, cfg)
@@ -184,7 +169,7 @@ func TestGrantsAndWhatTheyDenyStandInTheLog(t *testing.T) {
 	}
 }
 
-func TestDenialsStandInTheLog(t *testing.T) {
+func TestDenialsAreAudited(t *testing.T) {
 	cfg := emptyFolder(t)
 	cfg.Audit.Searches = 0
 	cfg.Auth.TokensFile = filepath.Join(t.TempDir(), "tokens")
@@ -192,20 +177,14 @@ func TestDenialsStandInTheLog(t *testing.T) {
 		identity.Caller{Tenant: "acme", Subject: "ada", Role: identity.Reader}, identity.Caller{Tenant: "acme", Subject: "olga", Role: identity.Operator},
 		identity.Caller{Tenant: identity.DefaultTenant, Subject: "root", Role: identity.Operator})
 	e, stop := up(t, cfg)
-	if w := call(e, secrets["ada"], "PUT", "/v1/tools/a", `{"name":"a"}`); w.Code != http.StatusForbidden {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, call(e, secrets["ada"], "PUT", "/v1/tools/a", `{"name":"a"}`), http.StatusForbidden)
 	for range 3 {
-		if w := call(e, "wrong", "GET", "/v1/tools?cursor=wrong", ""); w.Code != http.StatusUnauthorized {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		wantStatus(t, call(e, "wrong", "GET", "/v1/tools?cursor=wrong", ""), http.StatusUnauthorized)
 	}
 	if w := call(e, secrets["ada"], "GET", "/v1/audit", ""); w.Code != http.StatusForbidden {
 		t.Errorf("a reader reads the audit log: %d", w.Code)
 	}
-	if w := call(e, secrets["olga"], "DELETE", "/v1/tools/a", ""); w.Code != http.StatusAccepted {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, call(e, secrets["olga"], "DELETE", "/v1/tools/a", ""), http.StatusAccepted)
 	stop()
 	e, _ = up(t, cfg)
 	show := func(who, query string) (said []string) {

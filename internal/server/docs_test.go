@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"cmp"
@@ -13,30 +13,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
-// embedded opens everything in a folder of its own, without running it.
-func embedded(t *testing.T) *Embedded {
+// openedAs opens a process in a folder of its own, as a version of the program, without running it.
+func openedAs(t *testing.T, version string) *Embedded {
 	t.Helper()
-	return embeddedAs(t, "test")
-}
-
-// embeddedAs opens it as a version of the program.
-func embeddedAs(t *testing.T, version string) *Embedded {
-	t.Helper()
-	cfg, err := config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := OpenEmbedded(t.Context(), cfg, slog.New(slog.DiscardHandler), version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := check.Value(OpenEmbedded(t.Context(), emptyFolder(t), slog.New(slog.DiscardHandler), version))(t)
 	t.Cleanup(func() {
-		if err := e.close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, e.close())
 	})
 	return e
 }
@@ -82,28 +67,29 @@ func TestTheHTTPReferenceIsInStep(t *testing.T) {
 	if err := json.Unmarshal(documented(t), &doc); err != nil || len(doc.Paths) == 0 {
 		t.Fatal(err)
 	}
-	old, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := check.Value(os.ReadFile(page))(t)
 	head, _, marked := strings.Cut(string(old), generatedBelow)
 	if !marked {
 		t.Fatalf("%s lacks the line %q", page, generatedBelow)
 	}
 	made := head + generatedBelow + reference(doc)
 	if *update {
-		if err := os.WriteFile(page, []byte(made), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(page, []byte(made), 0o644))
 	} else if made != string(old) {
-		t.Error("docs/http.md is not what is served: go generate ./internal/app")
+		t.Error("docs/http.md is not what is served: go generate ./internal/server")
 	}
 }
 
 // generatedBelow ends the part of the page that is written by hand.
-const generatedBelow = "<!-- Made by go generate ./internal/app from here on; do not edit. -->\n"
+const generatedBelow = "<!-- Made by go generate ./internal/server from here on; do not edit. -->\n"
 
-// reference returns a table of the calls of each tag, the errors that one of them may
+// explained are the tags whose query parameters another page explains, or only browsers send.
+var explained = []string{"search", "session"}
+
+// usualErrors are the statuses that the page names once for all calls.
+const usualErrors = "400 401 403 408 413 415 422 429 500 503"
+
+// reference returns a table of the calls of each tag, the further errors that one of them may
 // answer, and a list of the parameters in the query.
 func reference(doc openAPI) string {
 	type section struct {
@@ -111,9 +97,12 @@ func reference(doc openAPI) string {
 		errors map[string]bool
 	}
 	sections := map[string]*section{}
-	parameters := map[string]bool{} // lines
+	parameters := map[string][]string{} // descriptions by name
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
+			if op.Tags[0] == "health" {
+				continue // by hand: Outside the API
+			}
 			s := sections[op.Tags[0]]
 			if s == nil {
 				s = &section{errors: map[string]bool{}}
@@ -123,30 +112,43 @@ func reference(doc openAPI) string {
 			for _, p := range op.Parameters {
 				if p.In == "query" {
 					names = append(names, p.Name)
-					parameters[fmt.Sprintf("- `%s`: %s\n", p.Name, p.Description)] = true
+					if !slices.Contains(explained, op.Tags[0]) && !strings.HasPrefix(p.Description, "Only ") && !slices.Contains(parameters[p.Name], p.Description) {
+						parameters[p.Name] = append(parameters[p.Name], p.Description)
+					}
 				}
 			}
 			var done []string
 			for code := range op.Responses {
-				if strings.HasPrefix(code, "2") {
+				if strings.HasPrefix(code, "2") || strings.HasPrefix(code, "3") {
 					done = append(done, code)
-				} else if code != "default" {
+				} else if code != "default" && !strings.Contains(usualErrors, code) {
 					s.errors[code] = true
 				}
 			}
-			s.rows = append(s.rows, fmt.Sprintf("| `%s %s` | %s | %s | %s | %s |\n",
-				strings.ToUpper(method), path, op.Summary, coded(names), members(doc, op), strings.Join(slices.Sorted(slices.Values(done)), ", ")))
+			slices.Sort(done)
+			does := op.Summary
+			if answer := strings.Join(done, ", "); answer != "200" {
+				does += " (" + answer + ")"
+			}
+			s.rows = append(s.rows, fmt.Sprintf("| `%s %s` | %s | %s | %s |\n",
+				strings.ToUpper(method), path, does, coded(names), members(doc, op)))
 		}
 	}
 	var out strings.Builder
+	out.WriteString("\nA call answers 200, or the status in parentheses. Every call may answer 401, 403, 422, 429, 500 and 503, a call with a body also 400, 408, 413 and 415.\n")
 	for _, tag := range slices.Sorted(maps.Keys(sections)) {
 		s := sections[tag]
-		fmt.Fprintf(&out, "\n## %s%s\n\n| call | does | query | body | answer |\n|---|---|---|---|---|\n", strings.ToUpper(tag[:1]), tag[1:])
+		fmt.Fprintf(&out, "\n## %s%s\n\n| call | does | query | body |\n|---|---|---|---|\n", strings.ToUpper(tag[:1]), tag[1:])
 		slices.SortFunc(s.rows, func(a, b string) int { return cmp.Compare(pathOf(a), pathOf(b)) })
 		out.WriteString(strings.Join(s.rows, ""))
-		fmt.Fprintf(&out, "\nErrors: %s.\n", strings.Join(slices.Sorted(maps.Keys(s.errors)), ", "))
+		if len(s.errors) > 0 {
+			fmt.Fprintf(&out, "\nFurther errors: %s.\n", strings.Join(slices.Sorted(maps.Keys(s.errors)), ", "))
+		}
 	}
-	out.WriteString("\n## Query parameters\n\n" + strings.Join(slices.Sorted(maps.Keys(parameters)), ""))
+	out.WriteString("\n## Query parameters\n\nParameters without a line here filter by the member of that name. For searches see [search](search.md#the-request).\n\n")
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		fmt.Fprintf(&out, "- `%s`: %s\n", name, strings.Join(slices.Sorted(slices.Values(parameters[name])), " Or: "))
+	}
 	return out.String()
 }
 
@@ -185,14 +187,14 @@ func coded(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "`" + strings.Join(names, "`, `") + "`"
+	return "`" + strings.Join(names, ", ") + "`"
 }
 
-func TestWhatIsServedBesideTheAPIIsThere(t *testing.T) {
-	e := embedded(t)
+func TestDocumentedPathsOutsideTheAPIAreServed(t *testing.T) {
+	e := openedAs(t, "test")
 	for path, status := range map[string]int{"/healthz": 200, "/readyz": 503, "/metrics": 200, "/openapi.yaml": 200} {
 		w := httptest.NewRecorder()
-		e.handler.ServeHTTP(w, httptest.NewRequest("GET", local+path, nil))
+		theHTTP.get(e.Process).ServeHTTP(w, httptest.NewRequest("GET", local+path, nil))
 		if w.Code != status {
 			t.Errorf("%s: status %d, want %d", path, w.Code, status)
 		}

@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"bytes"
@@ -14,16 +14,17 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // documented returns the document, with what may differ from one run to the next as it is in a
 // release of the API.
 func documented(t *testing.T) []byte {
 	t.Helper()
-	e := embeddedAs(t, apiVersion)
+	e := openedAs(t, apiVersion)
 	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, httptest.NewRequest("GET", local+"/openapi.json", nil))
+	theHTTP.get(e.Process).ServeHTTP(w, httptest.NewRequest("GET", local+"/openapi.json", nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -32,17 +33,13 @@ func documented(t *testing.T) []byte {
 
 func TestTheOpenAPIDocumentIsInStep(t *testing.T) {
 	var made bytes.Buffer
-	if err := json.Indent(&made, documented(t), "", " "); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Indent(&made, documented(t), "", " "))
 	made.WriteByte('\n')
 	if *update {
-		if err := os.WriteFile(document, made.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(document, made.Bytes(), 0o644))
 	}
 	if kept, err := os.ReadFile(document); err != nil || !bytes.Equal(kept, made.Bytes()) {
-		t.Errorf("%s is not what is served (%v): go generate ./internal/app", document, err)
+		t.Errorf("%s is not what is served (%v): go generate ./internal/server", document, err)
 	}
 }
 
@@ -64,9 +61,7 @@ func TestTheDocumentDescribesEverything(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(documented(t), &doc); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(documented(t), &doc))
 	style := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 	for path, methods := range doc.Paths {
 		for method, op := range methods {

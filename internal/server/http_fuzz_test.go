@@ -1,6 +1,6 @@
 //go:build unix
 
-package app
+package server
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // What one request may cost.
@@ -38,7 +39,7 @@ var variable = regexp.MustCompile(`\{[^}]*\}`)
 // operations returns the calls of the OpenAPI document, and those outside of it.
 func operations(f *testing.F, e *Embedded) []operation {
 	f.Helper()
-	w := e.call("GET", "/openapi.json", "")
+	w := call(e, "", "GET", "/openapi.json", "")
 	var doc struct {
 		Paths map[string]map[string]struct {
 			RequestBody struct {
@@ -47,9 +48,7 @@ func operations(f *testing.F, e *Embedded) []operation {
 		}
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
-		f.Fatal(err)
-	}
+	check.OK(f, json.Unmarshal(w.Body.Bytes(), &doc))
 	all := []operation{{"GET", "/healthz", ""}, {"GET", "/readyz", ""}, {"GET", "/metrics", ""}, {"GET", "/openapi.json", ""}, {"PATCH", "/v1/{id}", ""}}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
@@ -103,20 +102,12 @@ func exampleOf(raw json.RawMessage, schemas map[string]json.RawMessage, depth in
 
 // No request makes a handler panic, fail, or take more than a second of processor or 64 MB.
 func FuzzHTTP(f *testing.F) {
-	cfg, err := config.Load("", map[string]any{"data": f.TempDir(), "listen": "127.0.0.1:0"})
-	if err != nil {
-		f.Fatal(err)
-	}
-	e, err := OpenEmbedded(f.Context(), cfg, slog.New(slog.DiscardHandler), "test")
-	if err != nil {
-		f.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", map[string]any{"data": f.TempDir(), "listen": "127.0.0.1:0"}))(f)
+	e := check.Value(OpenEmbedded(f.Context(), cfg, slog.New(slog.DiscardHandler), "test"))(f)
 	done := make(chan error, 1)
 	go func() { done <- e.Run(f.Context()) }()
 	f.Cleanup(func() {
-		if err := <-done; err != nil {
-			f.Error(err)
-		}
+		check.OK(f, <-done)
 	})
 	for e.whyNotReady() != nil {
 		runtime.Gosched()

@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"bufio"
@@ -15,9 +15,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tenants"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/changes/tenants"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 )
 
@@ -39,8 +40,16 @@ func recorded(e *Embedded, r *http.Request) *httptest.ResponseRecorder {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	w := leaving{httptest.NewRecorder(), cancel}
-	e.handler.ServeHTTP(w, r.WithContext(ctx))
+	theHTTP.get(e.Process).ServeHTTP(w, r.WithContext(ctx))
 	return w.ResponseRecorder
+}
+
+// wantStatus ends the test if an answer has another status.
+func wantStatus(t *testing.T, w *httptest.ResponseRecorder, status int) {
+	t.Helper()
+	if w.Code != status {
+		t.Fatalf("%d %s, want %d", w.Code, w.Body, status)
+	}
 }
 
 // listening is a stream of events.
@@ -52,17 +61,11 @@ type listening struct {
 // listen opens a stream of events at an address.
 func listen(t *testing.T, address, token string) *listening {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", address+"/v1/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(t.Context(), "GET", address+"/v1/stream", nil))(t)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(http.DefaultClient.Do(r))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
@@ -84,9 +87,7 @@ func (l *listening) next() (event string, data json.RawMessage) {
 			return event, json.RawMessage(text)
 		}
 	}
-	if err := l.lines.Err(); err != nil {
-		l.t.Fatal(err)
-	}
+	check.OK(l.t, l.lines.Err())
 	return "", nil
 }
 
@@ -108,12 +109,12 @@ func (l *listening) until(event, text string) json.RawMessage {
 func TestEveryEventIsAsTheDocumentSays(t *testing.T) {
 	e, _ := up(t, emptyFolder(t))
 	api, _ := httpserver.NewAPI("test")
-	e.live.Routes(api)
+	theLiveEvents.get(e.Process).Routes(api)
 	described := api.OpenAPI().Paths["/v1/stream"].Get.Responses["200"].Content[httpserver.EventStream].Schema
 	items := described.Extensions["contentSchema"].(*huma.Schema).OneOf
 	l := listen(t, e.URL(), "")
 	put(t, e, "tides", "Tells when the tide is low.")
-	if w := e.call("PUT", "/v1/sources/harbour", `{"kind":"openapi","url":"http://harbour.invalid/openapi.json"}`); w.Code >= 300 {
+	if w := call(e, "", "PUT", "/v1/sources/harbour", `{"kind":"openapi","url":"http://harbour.invalid/openapi.json"}`); w.Code >= 300 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	heard := map[string]bool{}
@@ -147,14 +148,10 @@ func TestAStreamIsItsCallersOwn(t *testing.T) {
 	admin, other := token("acme", "admin", identity.Admin), token("other", "admin", identity.Admin)
 	reader := token("acme", "ann", identity.Reader)
 	e, _ := up(t, cfg)
-	if w := call(e, admin, "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"tag:public","to":"subject:ann"},{"effect":"allow","action":"destroy","on":"*","to":"role:admin"}]}`); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, call(e, admin, "PUT", "/v1/grants", `{"version":"0","grants":[{"effect":"allow","action":"find","on":"tag:public","to":"subject:ann"},{"effect":"allow","action":"destroy","on":"*","to":"role:admin"}]}`), http.StatusOK)
 	ann, own, others := listen(t, e.URL(), reader), listen(t, e.URL(), admin), listen(t, e.URL(), other)
 	for id, tags := range map[string]string{"hidden": `[]`, "shown": `["public"]`} {
-		if w := call(e, admin, "PUT", "/v1/tools/"+id, `{"name":"`+id+`","description":"Tells when the tide is low.","tags":`+tags+`}`); w.Code != http.StatusAccepted {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		wantStatus(t, call(e, admin, "PUT", "/v1/tools/"+id, `{"name":"`+id+`","description":"Tells when the tide is low.","tags":`+tags+`}`), http.StatusAccepted)
 	}
 	own.until("tools", `"hidden"`)
 	for {
@@ -173,17 +170,13 @@ func TestAStreamIsItsCallersOwn(t *testing.T) {
 	if w := call(e, other, "GET", "/v1/status/history", ""); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"tools":2`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if err := e.forget(t.Context(), tenants.Fence{Tenant: "other", Erasing: true}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, theFences.get(e.Process).Take(t.Context(), tenants.Fence{Tenant: "other", Erasing: true}))
 	for event, data := others.next(); event != ""; event, data = others.next() { // it ends
 		if event == "tools" {
 			t.Fatalf("another tenant hears %s", data)
 		}
 	}
-	if err := os.WriteFile(cfg.Auth.TokensFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(cfg.Auth.TokensFile, nil, 0o600))
 	for event, _ := own.next(); event != ""; event, _ = own.next() {
 	}
 }

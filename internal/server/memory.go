@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"context"
@@ -8,28 +8,25 @@ import (
 	"time"
 )
 
-// The runtime lets a heap double before it collects, which suits programs that
-// hold little. This one holds an index: the other half would be as much again,
-// for the sake of garbage that is a fraction of it. So garbage may grow to a
-// third of what lives, and to spare where little lives, because collecting
-// costs by what lives. On two processors an import pays a few percent of its
-// time for that.
+// By default the heap doubles before a collection. With an index in memory that would waste half
+// of it, so garbage is limited to a third of the live heap. A small heap may have more garbage,
+// because the cost of a collection depends on the live heap. On two processors an import takes a
+// few percent longer.
 const (
-	garbageShare = 33       // percent of what lives
+	garbageShare = 33       // percent of the live heap
 	garbageLeast = 96 << 20 // bytes
-	garbageMost  = 400      // percent: of a heap that is as good as empty
+	garbageMost  = 400      // percent, for an almost empty heap
 )
 
-// paceEvery is how often the allowance is fitted to what lives. A start reads a
-// few hundred megabytes a second, an import adds far less.
+// paceEvery is the time between two adjustments. The live heap grows by a few hundred megabytes
+// per second during a start, and far less during an import.
 const paceEvery = 250 * time.Millisecond
 
-// liveBytes names what the last collection left.
+// liveBytes is the metric of the live heap after the last collection.
 const liveBytes = "/gc/heap/live:bytes"
 
-// PaceMemory fits how much garbage may gather in this process to what lives,
-// until ctx ends. It does nothing where the operator has decided: GOGC is the
-// runtime's own variable. What GOMEMLIMIT says holds in any case.
+// PaceMemory adjusts the garbage of this process to its live heap until ctx ends. It does nothing
+// if the operator has set GOGC. GOMEMLIMIT applies in any case.
 func PaceMemory(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -53,8 +50,8 @@ func PaceMemory(ctx context.Context) {
 	}
 }
 
-// allowance returns the garbage allowed beside live bytes, in percent of them.
-// It goes in steps, because every change stops the world for a moment.
+// allowance returns the garbage allowed for a live heap, in percent. It has steps, because every
+// change stops the world for a moment.
 func allowance(live uint64) int {
 	percent := min(garbageMost, garbageLeast*100/max(live, 1))
 	return int(max(garbageShare, percent/10*10))

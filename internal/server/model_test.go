@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/embedding"
+	"github.com/toolstream/toolstream/internal/server/embedding"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -50,38 +51,17 @@ func newFakeEndpoint(t *testing.T) *endpoint {
 
 func withEndpoint(t *testing.T, url, data string) config.Config {
 	t.Helper()
-	cfg, err := config.Load("", map[string]any{
+	return check.Value(config.Load("", map[string]any{
 		"data": data, "listen": "127.0.0.1:0",
 		"embedder.model": "http", "embedder.url": url + "/v1", "embedder.name": "tiny",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	}))(t)
 }
 
 // up runs the process until stop, or the test's end.
 func up(t *testing.T, cfg config.Config) (e *Embedded, stop func()) {
 	t.Helper()
-	e, err := OpenEmbedded(t.Context(), cfg, slog.New(slog.DiscardHandler), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
+	e = check.Value(OpenEmbedded(t.Context(), cfg, slog.New(slog.DiscardHandler), "test"))(t)
+	stop = check.Run(t, e.Run)
 	await(t, func() bool { return e.whyNotReady() == nil })
 	return e, stop
 }
@@ -102,29 +82,21 @@ func await(t *testing.T, ok func() bool) {
 	}
 }
 
-func (e *Embedded) call(method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, local+path, strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	return recorded(e, r)
-}
-
 func put(t *testing.T, e *Embedded, id, description string) {
 	t.Helper()
-	if w := e.call("PUT", "/v1/tools/"+id, fmt.Sprintf(`{"name":%q,"description":%q}`, id, description)); w.Code != http.StatusAccepted {
-		t.Fatalf("put %s: %d %s", id, w.Code, w.Body)
-	}
+	wantStatus(t, call(e, "", "PUT", "/v1/tools/"+id, fmt.Sprintf(`{"name":%q,"description":%q}`, id, description)), http.StatusAccepted)
 }
 
 // indexed reports whether searches find what was accepted of a tool: the file
 // that GET reads is written a moment before.
 func indexed(e *Embedded, id string) bool {
-	w := e.call("POST", "/v1/tools:states", fmt.Sprintf(`{"changes":[{"id":%q,"revision":1}]}`, id))
+	w := call(e, "", "POST", "/v1/tools:states", fmt.Sprintf(`{"changes":[{"id":%q,"revision":1}]}`, id))
 	return strings.Contains(w.Body.String(), `"state":"indexed"`)
 }
 
 func found(t *testing.T, e *Embedded, query string) schema.SearchResponse {
 	t.Helper()
-	w := e.call("POST", "/v1/search", fmt.Sprintf(`{"query":%q}`, query))
+	w := call(e, "", "POST", "/v1/search", fmt.Sprintf(`{"query":%q}`, query))
 	var resp schema.SearchResponse
 	if err := json.Unmarshal(w.Body.Bytes(), &resp); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("search: %d %s", w.Code, w.Body)
@@ -155,7 +127,7 @@ func TestTheEndpointGoesAway(t *testing.T) {
 	if resp := found(t, e, "low tide"); len(resp.Results) != 1 || len(resp.Degraded) != 1 {
 		t.Errorf("after a restart without the endpoint: %+v", resp)
 	}
-	if w := e.call("GET", "/v1/dlq", ""); indexed(e, "parcels") || strings.Contains(w.Body.String(), "parcels") {
+	if w := call(e, "", "GET", "/v1/dlq", ""); indexed(e, "parcels") || strings.Contains(w.Body.String(), "parcels") {
 		t.Errorf("the document that waits is indexed or dead: %s", w.Body)
 	}
 
@@ -178,9 +150,7 @@ func TestAnEndpointThatIsNotThereAtTheFirstStart(t *testing.T) {
 	if err != nil || m.Dimensions() != 3 {
 		t.Fatalf("with its dimensions set: %v", err)
 	}
-	if err := closer.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, closer.Close())
 }
 
 func TestVectorsOfTwoModelsAreNotMixed(t *testing.T) {
@@ -201,7 +171,7 @@ func TestVectorsOfTwoModelsAreNotMixed(t *testing.T) {
 		if resp := found(t, e, "low tide"); !slices.Equal(resp.Degraded, []string{"vectors"}) || len(resp.Results) != 1 {
 			t.Errorf("another %s: %+v", name, resp)
 		}
-		if problem := e.indexes.Report(t.Context()).Versions[0].Problem; !strings.Contains(problem, "put that model in place again") {
+		if problem := theIndexes.get(e.Process).Report(t.Context()).Versions[0].Problem; !strings.Contains(problem, "put that model in place again") {
 			t.Errorf("another %s: problem %q", name, problem)
 		}
 		stop()

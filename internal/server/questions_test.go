@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/questions"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/questions"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -22,15 +22,11 @@ func TestSearchesAreMeasuredByQuestions(t *testing.T) {
 		identity.Caller{Tenant: "acme", Subject: "ada", Role: identity.Writer}, identity.Caller{Tenant: "acme", Subject: "olga", Role: identity.Operator})
 	e, stop := up(t, cfg)
 	for id, does := range map[string]string{"tide": "Tells when the tide is low.", "ferry": "Books a seat on a ferry.", "rail": "Lists trains to a town."} {
-		if w := call(e, secrets["olga"], "PUT", "/v1/tools/"+id, `{"name":"`+id+`","description":"`+does+`"}`); w.Code != http.StatusAccepted {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
+		wantStatus(t, call(e, secrets["olga"], "PUT", "/v1/tools/"+id, `{"name":"`+id+`","description":"`+does+`"}`), http.StatusAccepted)
 		await(t, func() bool { return call(e, secrets["olga"], "GET", "/v1/tools/"+id, "").Code == http.StatusOK })
 	}
 	const two = `{"version":"0","questions":[{"query":"when is low tide","relevant":[{"id":"tide"}]},{"query":"a seat on a ferry","relevant":[{"id":"ferry"},{"id":"absent"}]}]}`
-	if w := call(e, secrets["olga"], "PUT", "/v1/questions", two); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, call(e, secrets["olga"], "PUT", "/v1/questions", two), http.StatusOK)
 	if w := call(e, secrets["ada"], "POST", "/v1/questions:evaluate", `{"runs":[{}]}`); w.Code != http.StatusForbidden {
 		t.Errorf("a writer measures: %d", w.Code)
 	}
@@ -64,7 +60,7 @@ func TestSearchesAreMeasuredByQuestions(t *testing.T) {
 	stop() // what waits is published at the end
 	e, _ = up(t, cfg)
 	n := 0
-	if err := stream.ReadAll(t.Context(), e.bus, events.Searches, func(stream.Message) { n++ }); err != nil || n != 0 {
+	if err := stream.ReadAll(t.Context(), theBus.get(e.Process), events.Searches, func(stream.Message) { n++ }); err != nil || n != 0 {
 		t.Errorf("%d searches are recorded, %v", n, err)
 	}
 }

@@ -1,4 +1,4 @@
-package registry
+package server
 
 import (
 	"context"
@@ -12,25 +12,26 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/connect/mcp"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/ingest/sources"
-	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/catalogue"
 )
 
-type providers map[string]query.Entry
+type fakeProviders map[string]catalogue.Entry
 
 // Provider hides the source secret.
-func (p providers) Provider(_ context.Context, id, source string) (query.Entry, bool, error) {
+func (p fakeProviders) Provider(_ context.Context, id, source string) (catalogue.Entry, bool, error) {
 	return p[id], id != "secret" || source != "secret", nil
 }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// at is a source that is followed.
-func at(name, address string, change ...func(*sources.Source)) sources.Source {
+// sourceAt is a source that is followed.
+func sourceAt(name, address string, change ...func(*sources.Source)) sources.Source {
 	s := sources.Source{Name: name, Spec: source.Spec{Kind: source.MCP, URL: address}}
 	s.State, s.LastSuccess, s.LastChange = sources.Polling, noon.Add(time.Hour), noon
 	for _, c := range change {
@@ -39,26 +40,26 @@ func at(name, address string, change ...func(*sources.Source)) sources.Source {
 	return s
 }
 
-func found(parent, called string) func(*sources.Source) {
+func foundIn(parent, called string) func(*sources.Source) {
 	return func(s *sources.Source) { s.Parent, s.Called = parent, called }
 }
 
-func example() *Registry {
+func exampleRegistry() *registry {
 	long := strings.Repeat("ä", 300)
 	all := []sources.Source{
-		at("official", "https://registry.example", func(s *sources.Source) { s.Kind = source.MCPRegistry }),
-		at("official.a", "https://files.example/mcp", found("official", "io.github.acme/files")),
-		at("shop", "https://mcp.shop.example/mcp", func(s *sources.Source) { s.Auth = &source.Auth{Credential: "own"} }),
-		at("local", "http://127.0.0.1:9000/sse", func(s *sources.Source) { s.LastChange = noon.Add(time.Minute) }),
-		at("twin", "https://files.example/other", found("official", "io.github.acme/files")),
-		at("hidden", "https://bad.example/mcp"),
-		at("secret", "https://secret.example/mcp"),
-		at("starts", "", func(s *sources.Source) { s.Command = []string{"npx"} }),
-		at("pets", "https://pets.example/openapi.json", func(s *sources.Source) { s.Kind = source.OpenAPI }),
-		at("unseen", "https://unseen.example/mcp", func(s *sources.Source) { s.LastSuccess = time.Time{} }),
-		at("paused", "https://paused.example/mcp", func(s *sources.Source) { s.State = sources.Paused }),
+		sourceAt("official", "https://registry.example", func(s *sources.Source) { s.Kind = source.MCPRegistry }),
+		sourceAt("official.a", "https://files.example/mcp", foundIn("official", "io.github.acme/files")),
+		sourceAt("shop", "https://mcp.shop.example/mcp", func(s *sources.Source) { s.Auth = &source.Auth{Credential: "own"} }),
+		sourceAt("local", "http://127.0.0.1:9000/sse", func(s *sources.Source) { s.LastChange = noon.Add(time.Minute) }),
+		sourceAt("twin", "https://files.example/other", foundIn("official", "io.github.acme/files")),
+		sourceAt("hidden", "https://bad.example/mcp"),
+		sourceAt("secret", "https://secret.example/mcp"),
+		sourceAt("starts", "", func(s *sources.Source) { s.Command = []string{"npx"} }),
+		sourceAt("pets", "https://pets.example/openapi.json", func(s *sources.Source) { s.Kind = source.OpenAPI }),
+		sourceAt("unseen", "https://unseen.example/mcp", func(s *sources.Source) { s.LastSuccess = time.Time{} }),
+		sourceAt("paused", "https://paused.example/mcp", func(s *sources.Source) { s.State = sources.Paused }),
 	}
-	return &Registry{
+	return &registry{
 		Sources: func(_ context.Context, owner string) ([]sources.Source, error) {
 			switch owner {
 			case identity.DefaultTenant:
@@ -68,31 +69,31 @@ func example() *Registry {
 			}
 			return nil, errors.New("away")
 		},
-		Providers: providers{
+		Providers: fakeProviders{
 			"shop":   {Name: "The shop", Description: "Sells things. " + long},
 			"hidden": {Name: "Bad", Quarantined: true},
 		},
 	}
 }
 
-func handler(r *Registry) http.Handler {
+func registryHandler(r *registry) http.Handler {
 	api, mux := httpserver.NewAPI("test")
-	r.Routes(api)
+	r.routes(api)
 	return mux
 }
 
-func get(t *testing.T, owner, path string) (int, string) {
+func getServers(t *testing.T, owner, path string) (int, string) {
 	t.Helper()
 	req := httptest.NewRequestWithContext(identity.With(t.Context(), identity.Caller{Tenant: owner, Role: identity.Admin}), http.MethodGet, path, nil)
 	w := httptest.NewRecorder()
-	handler(example()).ServeHTTP(w, req)
+	registryHandler(exampleRegistry()).ServeHTTP(w, req)
 	return w.Code, w.Body.String()
 }
 
-// names returns the names in a page, and the cursor of the next one.
-func names(t *testing.T, body string) (string, string) {
+// serverNames returns the names in a page, and the cursor of the next one.
+func serverNames(t *testing.T, body string) (string, string) {
 	t.Helper()
-	var l mcpregistry.ServerList
+	var l mcp.ServerList
 	if err := json.Unmarshal([]byte(body), &l); err != nil || l.Servers == nil || l.Metadata.Count != len(l.Servers) {
 		t.Fatalf("%v: %s", err, body)
 	}
@@ -117,15 +118,15 @@ func TestServersAreListed(t *testing.T) {
 		"?limit=2&cursor=" + files: local,
 		"?unknown=1":               shop + " " + files + " " + local,
 	} {
-		code, body := get(t, identity.DefaultTenant, "/v0.1/servers"+query)
+		code, body := getServers(t, identity.DefaultTenant, "/v0.1/servers"+query)
 		if code != http.StatusOK {
 			t.Fatalf("%s: %d %s", query, code, body)
 		}
-		if got, next := names(t, body); got != want || (next == files) != (query == "?limit=2") {
+		if got, next := serverNames(t, body); got != want || (next == files) != (query == "?limit=2") {
 			t.Errorf("%s: %s, then %q; want %s", query, got, next, want)
 		}
 	}
-	if _, body := get(t, "acme", "/v0.1/servers"); !strings.Contains(body, `"servers":[]`) {
+	if _, body := getServers(t, "acme", "/v0.1/servers"); !strings.Contains(body, `"servers":[]`) {
 		t.Errorf("another tenant: %s", body)
 	}
 }
@@ -142,14 +143,14 @@ func TestOneServerIsShown(t *testing.T) {
 		"?limit=101":                                       422,
 		"?updated_since=yesterday":                         422,
 	} {
-		if code, body := get(t, identity.DefaultTenant, "/v0.1/servers"+path); code != want {
+		if code, body := getServers(t, identity.DefaultTenant, "/v0.1/servers"+path); code != want {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	if code, _ := get(t, "broken", "/v0.1/servers"); code != http.StatusServiceUnavailable {
+	if code, _ := getServers(t, "broken", "/v0.1/servers"); code != http.StatusServiceUnavailable {
 		t.Errorf("without the sources: %d", code)
 	}
-	_, body := get(t, identity.DefaultTenant, "/v0.1/servers/example.shop.mcp%2Fshop/versions/latest")
+	_, body := getServers(t, identity.DefaultTenant, "/v0.1/servers/example.shop.mcp%2Fshop/versions/latest")
 	for _, part := range []string{`"title":"The shop"`, `"isRequired":true,"isSecret":true`, `"status":"active"`, `"isLatest":true`, `"type":"streamable-http","url":"https://mcp.shop.example/mcp"`} {
 		if !strings.Contains(body, part) {
 			t.Errorf("%s lacks %s", body, part)
@@ -194,24 +195,13 @@ const entrySchema = `{
 }`
 
 func TestEntriesHaveTheFormOfTheContract(t *testing.T) {
-	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(entrySchema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := check.Value(jsonschema.UnmarshalJSON(strings.NewReader(entrySchema)))(t)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("entry.json", parsed); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("entry.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, body := get(t, identity.DefaultTenant, "/v0.1/servers")
-	answer, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.AddResource("entry.json", parsed))
+	schema := check.Value(c.Compile("entry.json"))(t)
+	_, body := getServers(t, identity.DefaultTenant, "/v0.1/servers")
+	answer := check.Value(jsonschema.UnmarshalJSON(strings.NewReader(body)))(t)
 	entries := answer.(map[string]any)["servers"].([]any)
 	if len(entries) != 3 {
 		t.Fatalf("%d entries", len(entries))
@@ -225,15 +215,12 @@ func TestEntriesHaveTheFormOfTheContract(t *testing.T) {
 
 // What is served is read by the connector that reads registries.
 func TestAnotherIndexReadsTheRegistry(t *testing.T) {
-	h := handler(example())
+	h := registryHandler(exampleRegistry())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Admin})))
 	}))
 	defer server.Close()
-	s, err := mcpregistry.Connector{}.Connect(t.Context(), source.Place{URL: server.URL, Client: server.Client(), Limits: source.Limits{Pages: 9, Tools: 9, Bytes: 1 << 20}}, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(mcp.Registry{}.Connect(t.Context(), source.Place{URL: server.URL, Client: server.Client(), Limits: source.Limits{Pages: 9, Tools: 9, Bytes: 1 << 20}}, func() {}))(t)
 	l, err := s.List(t.Context(), true)
 	if err != nil || len(l.Found) != 3 {
 		t.Fatalf("%+v, %v", l, err)
@@ -261,7 +248,7 @@ func TestNamesHaveTheFormOfTheContract(t *testing.T) {
 		{"a", "https://bücher.example/", "", "", "localhost/a"},
 		{"a", "https://under_score.example/", "", "", "localhost/a"},
 	} {
-		got := nameOf(at(tc.name, tc.address, found("r", tc.called)), tc.parent)
+		got := registryName(sourceAt(tc.name, tc.address, foundIn("r", tc.called)), tc.parent)
 		if got != tc.want || !nameForm.MatchString(got) {
 			t.Errorf("%+v: %s", tc, got)
 		}

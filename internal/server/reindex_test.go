@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"io"
@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/server/reindex"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // A model that was replaced by another one under its name, as by an upgrade of the
@@ -27,16 +28,14 @@ func TestAReplacedModelIsChangedTo(t *testing.T) {
 	cfg.Embedder.DocumentPrefix = "passage: "
 	e, stop = up(t, cfg)
 	put(t, e, "parcels", "Tracks a parcel.")
-	if w := e.call("POST", "/v1/reindex", `{"model":"http"}`); w.Code != 202 {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-	await(t, func() bool { return e.indexes.Live().Number == 2 && indexed(e, "parcels") })
+	wantStatus(t, call(e, "", "POST", "/v1/reindex", `{"model":"http"}`), 202)
+	await(t, func() bool { return theIndexes.get(e.Process).Live().Number == 2 && indexed(e, "parcels") })
 	if resp := found(t, e, "track a parcel"); len(resp.Degraded) > 0 || len(resp.Results) != 2 {
 		t.Errorf("%+v", resp)
 	}
 	stop()
 	e, _ = up(t, cfg)
-	if r := e.indexes.Report(t.Context()); r.Live != 2 || r.Versions[1].Problem != "" {
+	if r := theIndexes.get(e.Process).Report(t.Context()); r.Live != 2 || r.Versions[1].Problem != "" {
 		t.Errorf("after a restart: %+v", r)
 	}
 }
@@ -58,7 +57,7 @@ func TestAModelBehindAnEndpointThatDoesNotAnswer(t *testing.T) {
 	t.Cleanup(server.Close)
 	e, _ := up(t, withEndpoint(t, server.URL, t.TempDir()))
 	for name, want := range map[string]int{"resting": 503, "locked": 422} {
-		w := e.call("POST", "/v1/reindex", `{"model":"http:`+name+`"}`)
+		w := call(e, "", "POST", "/v1/reindex", `{"model":"http:`+name+`"}`)
 		if w.Code != want || !strings.Contains(w.Body.String(), "embedding endpoint") || strings.Contains(w.Body.String(), "plan") {
 			t.Errorf("%s: %d %s, want %d", name, w.Code, w.Body, want)
 		}
@@ -72,20 +71,16 @@ func TestAModelIsLoadedFromItsFolderAlone(t *testing.T) {
 	cfg.Models.Dir = t.TempDir()
 	outside := filepath.Join(t.TempDir(), "other.static")
 	for path, text := range map[string]string{outside: "no model", filepath.Join(cfg.Models.Dir, "damaged"): "no model"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(cfg.Models.Dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(cfg.Models.Dir, "folder"), 0o700))
 	e, _ := up(t, cfg)
 	said := ""
 	for _, model := range []string{
 		"static:/dev/zero", "static:" + outside, "static:/not/there", "static:../other.static", "static:..", "static:.",
 		"static:absent", "static:damaged", "static:folder", "onnx:absent", "onnx:../x",
 	} {
-		w := e.call("POST", "/v1/reindex", `{"model":"`+model+`"}`)
+		w := call(e, "", "POST", "/v1/reindex", `{"model":"`+model+`"}`)
 		if w.Code != 422 || said != "" && w.Body.String() != said {
 			t.Errorf("%s: %d %s", model, w.Code, w.Body)
 		}
@@ -95,45 +90,42 @@ func TestAModelIsLoadedFromItsFolderAlone(t *testing.T) {
 
 // An index version that cannot be opened in this process says why, and hurts nothing.
 func TestAModelThatIsNotHereHurtsNothing(t *testing.T) {
-	cfg, err := config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"}))(t)
 	e, _ := up(t, cfg)
 	put(t, e, "tides", "Tells when the tide is low.")
 	await(t, func() bool { return indexed(e, "tides") })
 	for _, body := range []string{`{}`, `{"back":true,"finish":true}`, `{"model":"static","back":true}`} {
-		if w := e.call("POST", "/v1/reindex", body); w.Code != 422 {
+		if w := call(e, "", "POST", "/v1/reindex", body); w.Code != 422 {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}
-	if w := e.call("POST", "/v1/reindex", `{"model":"static"}`); w.Code != 409 {
+	if w := call(e, "", "POST", "/v1/reindex", `{"model":"static"}`); w.Code != 409 {
 		t.Errorf("the same model: %d %s", w.Code, w.Body)
 	}
 
 	// Another process could load it.
-	if _, err := e.indexes.Plan.Change(t.Context(), func(p indexmgr.Plan) (indexmgr.Plan, error) {
-		return p.Next(indexmgr.Version{Setting: "static:/not/there", Model: "elsewhere", Dimensions: 3})
+	if _, err := theIndexes.get(e.Process).Plan.Change(t.Context(), func(p reindex.Plan) (reindex.Plan, error) {
+		return p.Next(reindex.Version{Setting: "static:/not/there", Model: "elsewhere", Dimensions: 3})
 	}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, func() bool {
-		r := e.indexes.Report(t.Context())
-		return len(r.Versions) == 2 && strings.Contains(r.Versions[1].Problem, "/not/there") && r.Versions[1].State == indexmgr.StateBuilding
+		r := theIndexes.get(e.Process).Report(t.Context())
+		return len(r.Versions) == 2 && strings.Contains(r.Versions[1].Problem, "/not/there") && r.Versions[1].State == reindex.StateBuilding
 	})
 	put(t, e, "parcels", "Tracks a parcel.")
 	await(t, func() bool { return indexed(e, "parcels") })
 	if resp := found(t, e, "track a parcel"); len(resp.Degraded) > 0 || resp.Results[0].ID != "parcels" {
 		t.Errorf("%+v", resp)
 	}
-	if w := e.call("POST", "/v1/reindex", `{"finish":true}`); w.Code != 409 {
+	if w := call(e, "", "POST", "/v1/reindex", `{"finish":true}`); w.Code != 409 {
 		t.Errorf("gave up what is to be searched: %d %s", w.Code, w.Body)
 	}
-	if w := e.call("POST", "/v1/reindex", `{"back":true}`); w.Code != 202 {
+	if w := call(e, "", "POST", "/v1/reindex", `{"back":true}`); w.Code != 202 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if w := e.call("POST", "/v1/reindex", `{"finish":true}`); w.Code != 202 {
+	if w := call(e, "", "POST", "/v1/reindex", `{"finish":true}`); w.Code != 202 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	await(t, func() bool { return len(e.indexes.Report(t.Context()).Versions) == 1 })
+	await(t, func() bool { return len(theIndexes.get(e.Process).Report(t.Context()).Versions) == 1 })
 }

@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"encoding/json"
@@ -7,15 +7,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // Every operation declares a role, except for events of sources, which are proven by other
 // means: a new one that declares none fails here.
 func TestEveryOperationDeclaresARole(t *testing.T) {
-	e := embedded(t)
+	e := openedAs(t, "test")
 	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", nil))
+	theHTTP.get(e.Process).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", nil))
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string
@@ -59,7 +59,7 @@ func TestAServerStartsWithoutItsIdentityProvider(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer "+tc.token)
 		}
 		w := httptest.NewRecorder()
-		if e.handler.ServeHTTP(w, r); w.Code != tc.code {
+		if theHTTP.get(e.Process).ServeHTTP(w, r); w.Code != tc.code {
 			t.Errorf("%s with %q: %d %s", tc.path, tc.token, w.Code, w.Body)
 		}
 	}

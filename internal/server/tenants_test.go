@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"os"
@@ -9,46 +9,39 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/revisions"
+	"github.com/toolstream/toolstream/internal/changes/revisions"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 // Whatever a deployment keeps is erased with its tenants: a new stream, bucket, key or file
-// has to be made known to erasing, and in the list in docs/operations.md.
+// has to be made known to erasing, and in the list in docs/decisions/0040.
 func TestErasingKnowsWhereTenantsAre(t *testing.T) {
 	e, _ := up(t, emptyFolder(t))
 	put(t, e, "tides", "Tells when the tide is low.")
 	await(t, func() bool { return indexed(e, "tides") })
-	for _, call := range [][3]string{
+	for _, c := range [][3]string{
 		{"PUT", "/v1/sources/harbour", `{"kind":"openapi","url":"http://harbour.invalid/openapi.json"}`},
 		{"POST", "/v1/weights/builtin/promote", ""},
 	} {
-		if w := e.call(call[0], call[1], call[2]); w.Code >= 300 {
-			t.Fatalf("%s: %d %s", call[1], w.Code, w.Body)
+		if w := call(e, "", c[0], c[1], c[2]); w.Code >= 300 {
+			t.Fatalf("%s: %d %s", c[1], w.Code, w.Body)
 		}
 	}
-	js, err := jetstream.New(e.conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	buckets, err := e.tenantBuckets()
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := check.Value(jetstream.New(theConn.get(e.Process)))(t)
+	buckets := theTenantBuckets.get(e.Process)
 	without := []string{"KV_positions", "KV_toolstream_audit_heads"} // of groups, not of tenants; the ends of chains, which stay
 	var topics []string
 	for _, topic := range events.Topics() {
 		topics = append(topics, "toolstream-"+strings.ReplaceAll(string(topic), ".", "-"))
 	}
-	log := e.nats.bucket(revisions.Name).Bucket
-	if err := e.changes.All(t.Context(), "", func(key string, _ []byte) error {
+	log := e.bucket(revisions.Name).Bucket
+	check.OK(t, theRevisions.get(e.Process).All(t.Context(), "", func(key string, _ []byte) error {
 		if !strings.HasPrefix(key, revisions.Prefix("default")) {
 			t.Errorf("the bucket %s has the key %s, of which erasing does not know whose it is", log, key)
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	seen := 0
 	names := js.StreamNames(t.Context())
 	for name := range names.Name() {
@@ -57,14 +50,11 @@ func TestErasingKnowsWhereTenantsAre(t *testing.T) {
 		}
 		known := false
 		for _, b := range buckets {
-			if "KV_"+e.nats.bucket(b.Name).Bucket != name {
+			if "KV_"+e.bucket(b.Name).Bucket != name {
 				continue
 			}
 			known = true
-			keys, err := b.Values.Keys(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			keys := check.Value(b.Values.Keys(t.Context(), ""))(t)
 			for _, key := range keys {
 				if _, ok := b.TenantOf(key); !ok {
 					t.Errorf("the bucket %s has the key %s, of which erasing does not know whose it is", b.Name, key)
@@ -79,10 +69,7 @@ func TestErasingKnowsWhereTenantsAre(t *testing.T) {
 	if err := names.Err(); err != nil || seen < 4 {
 		t.Errorf("%d keys were seen: %v", seen, err)
 	}
-	files, err := os.ReadDir(e.cfg.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Value(os.ReadDir(e.cfg.Data))(t)
 	known := []string{busFolder, "index", trainerFile, "erased.json", accountsFile}
 	for _, f := range files {
 		if !slices.Contains(known, f.Name()) {

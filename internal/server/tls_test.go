@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/nats-io/nats.go"
 	"go.opentelemetry.io/otel/propagation"
 
+	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/services/query"
@@ -33,13 +33,7 @@ import (
 // secured starts toolstream with a certificate for loopback, and returns the files.
 func secured(t *testing.T) (e *Embedded, cert, key string) {
 	t.Helper()
-	return securedWith(t, func(*config.Config) {})
-}
-
-func securedWith(t *testing.T, change func(*config.Config)) (e *Embedded, cert, key string) {
-	t.Helper()
 	cfg := emptyFolder(t)
-	change(&cfg)
 	cfg.TLS.CertFile, cfg.TLS.KeyFile = filepath.Join(t.TempDir(), "tls.crt"), filepath.Join(t.TempDir(), "tls.key")
 	certify(t, cfg.TLS.CertFile, cfg.TLS.KeyFile)
 	e, _ = up(t, cfg)
@@ -51,18 +45,13 @@ func certify(t *testing.T, certFile, keyFile string) {
 	t.Helper()
 	cert, key := servertest.Certificate(t)
 	for path, text := range map[string][]byte{certFile: cert, keyFile: key} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, text, 0o600))
 	}
 }
 
 func trusting(t *testing.T, cert string, change func(*tls.Config)) *http.Client {
 	t.Helper()
-	text, err := os.ReadFile(cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(cert))(t)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	c := &tls.Config{RootCAs: pool}
@@ -106,9 +95,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 func TestAProcessTrustsItselfAndNobodyElse(t *testing.T) {
 	e, _, _ := secured(t)
 	other, _, _ := secured(t)
-	if _, err := get(e.Client(), e.URL()+"/healthz"); err != nil {
-		t.Error(err)
-	}
+	check.Value(get(e.Client(), e.URL()+"/healthz"))(t)
 	if _, err := get(e.Client(), other.URL()+"/healthz"); err == nil {
 		t.Error("another server is taken for this one")
 	}
@@ -121,14 +108,9 @@ func TestPeersAreCheckedByTheirAuthorities(t *testing.T) {
 		caFile string
 		code   int
 	}{{cert, http.StatusOK}, {"", http.StatusServiceUnavailable}} {
-		front := newProcess(config.Config{Peers: config.Peers{CAFile: tc.caFile}}, nil, slog.New(slog.DiscardHandler), "test", naming{})
-		if err := front.openTLS(); err != nil {
-			t.Fatal(err)
-		}
+		front := check.Value(openTransport(t.Context(), newProcess(config.Config{Peers: config.Peers{CAFile: tc.caFile}}, nil, slog.New(slog.DiscardHandler), "test")))(t)
 		_, mux := httpserver.NewAPI("test")
-		if err := httpserver.Forward(mux, "query", peer.URL(), front.toPeers, propagation.TraceContext{}, func(api huma.API) { query.Routes(api, nil) }); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, httpserver.Forward(mux, "query", peer.URL(), front.peers, propagation.TraceContext{}, func(api huma.API) { query.Routes(api, &query.Service{}) }))
 		asked := httptest.NewRequest(http.MethodPost, "/v1/search", strings.NewReader(`{"query":"anything"}`))
 		asked.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
@@ -152,9 +134,7 @@ type deployment struct {
 func (d deployment) file(name string, text []byte) string {
 	d.t.Helper()
 	path := filepath.Join(d.dir, name)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	check.OK(d.t, os.WriteFile(path, text, 0o600))
 	return path
 }
 
@@ -181,34 +161,25 @@ func deployed(t *testing.T, tokens string) deployment {
 	t.Helper()
 	d := deployment{t: t, authority: servertest.NewAuthority(t, nil), dir: t.TempDir()}
 	d.peer, _ = up(t, d.settings("spiffe://acme.example/toolstream/query", tokens))
-	front := newProcess(d.settings("spiffe://acme.example/toolstream/ingest", tokens), nil, slog.New(slog.DiscardHandler), "test", naming{})
-	if err := front.openTLS(); err != nil {
-		t.Fatal(err)
-	}
+	front := newProcess(d.settings("spiffe://acme.example/toolstream/ingest", tokens), nil, slog.New(slog.DiscardHandler), "test")
+	transport := check.Value(openTransport(t.Context(), front))(t)
 	_, mux := httpserver.NewAPI("test")
-	if err := httpserver.Forward(mux, "query", d.peer.URL(), front.toPeers, propagation.TraceContext{}, func(api huma.API) {
-		query.Routes(api, nil)
+	check.OK(t, httpserver.Forward(mux, "query", d.peer.URL(), transport.peers, propagation.TraceContext{}, func(api huma.API) {
+		query.Routes(api, &query.Service{})
 		(*status.Reporter)(nil).Routes(api)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := front.openCredentials(); err != nil {
-		t.Fatal(err)
-	}
-	handler := httpserver.Handler(mux, httpserver.Config{Credentials: front.credentials, Logger: front.log, Registerer: front.metrics})
-	var err error
-	if front.listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	d.front = front.URL()
+	}))
+	credentials := check.Value(openCredentials(t.Context(), front))(t)
+	handler := httpserver.Handler(mux, httpserver.Config{Credentials: credentials.Credentials, Logger: front.log, Registerer: front.metrics})
+	listener := check.Value(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	d.front = "https://" + listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- httpserver.Serve(ctx, front.listener, front.serverTLS(), handler, front.log) }()
+	go func() {
+		ended <- httpserver.Serve(ctx, listener, transport.server(), handler, nil, front.log, front.metrics)
+	}()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		check.OK(t, <-ended)
 	})
 	return d
 }
@@ -220,10 +191,7 @@ func (d deployment) client(id string) *http.Client {
 			return
 		}
 		cert, key := d.authority.Issue(d.t, nil, id)
-		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		pair := check.Value(tls.X509KeyPair(cert, key))(d.t)
 		c.Certificates = []tls.Certificate{pair}
 	})
 }
@@ -231,20 +199,11 @@ func (d deployment) client(id string) *http.Client {
 // ask returns the status of a call, and what it says.
 func (d deployment) ask(c *http.Client, url string, header http.Header) (int, string) {
 	d.t.Helper()
-	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, nil))(d.t)
 	r.Header = header
-	resp, err := c.Do(r)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	resp := check.Value(c.Do(r))(d.t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	text := check.Value(io.ReadAll(resp.Body))(d.t)
 	return resp.StatusCode, string(text)
 }
 
@@ -302,19 +261,5 @@ func TestAnAuthorityIsTakenBackAtOnce(t *testing.T) {
 	d.file("ca.crt", servertest.NewAuthority(t, nil).PEM)
 	if code, text := d.ask(c, d.peer.URL()+"/v1/tools", nil); code != http.StatusUnauthorized || !strings.Contains(text, "unknown authority") {
 		t.Errorf("%d %s", code, text)
-	}
-}
-
-// Clients of NATS are met by the same certificate, and plain ones are not let in.
-func TestNATSSpeaksTLS(t *testing.T) {
-	e, cert, _ := securedWith(t, func(cfg *config.Config) { cfg.NATS.Listen = "127.0.0.1:0" })
-	if nc, err := nats.Connect(e.NATS(), nats.RootCAs(cert)); err != nil {
-		t.Error(err)
-	} else {
-		nc.Close()
-	}
-	if nc, err := nats.Connect(e.NATS()); err == nil {
-		nc.Close()
-		t.Error("a client that does not know the authority is connected")
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"context"
@@ -8,27 +8,31 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
-	"github.com/toolstream/toolstream/internal/adapter/kafka"
-	"github.com/toolstream/toolstream/internal/rungroup"
+	"github.com/toolstream/toolstream/internal/bus/kafka"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 )
 
-// topics makes the topics that are missing before anything reads or writes
-// them. A cluster that does not answer is waited for.
+// topics creates the topics that are missing before anything reads or writes them.
 type topics struct {
-	cfg   kafka.Config
-	log   *slog.Logger
-	there chan struct{} // closed once they are
-	wrong []string      // what they are not as wanted in; read once they are there
+	cfg      kafka.Config
+	log      *slog.Logger
+	created  chan struct{} // closed once all exist
+	findings []string      // how they differ from the settings; read once they are created
 }
 
-func newTopics(cfg kafka.Config, log *slog.Logger) *topics {
-	return &topics{cfg: cfg, log: log, there: make(chan struct{})}
+// createTopics has the modules below wait for the topics. The cluster may be away.
+func createTopics(_ context.Context, p *Process) (*topics, error) {
+	t := &topics{cfg: KafkaConfig(p.cfg.Kafka), log: p.log, created: make(chan struct{})}
+	p.ready = append(p.ready, t.ready)
+	p.starts("topics", t.run)
+	p.begin = t.before
+	return t, nil
 }
 
-// run applies them and lives until ctx ends. What cannot mend by itself, such
-// as a wrong password, ends it.
+// run creates the topics, then waits for the end of ctx. An error that does not mend by itself,
+// such as a wrong password, ends it.
 func (t *topics) run(ctx context.Context) error {
-	waits := false
+	warned := false
 	err := backoff.RetryNotify(func() error {
 		err := t.apply(ctx)
 		if err != nil && !kafka.Mends(err) {
@@ -37,10 +41,10 @@ func (t *topics) run(ctx context.Context) error {
 		return err
 	}, backoff.WithContext(backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0)), ctx),
 		func(err error, _ time.Duration) {
-			if !waits {
+			if !warned {
 				t.log.Warn("waiting for Kafka", "error", err)
 			}
-			waits = true
+			warned = true
 		})
 	if ctx.Err() != nil {
 		return nil
@@ -48,7 +52,7 @@ func (t *topics) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	close(t.there)
+	close(t.created)
 	<-ctx.Done()
 	return nil
 }
@@ -62,39 +66,37 @@ func (t *topics) apply(ctx context.Context) error {
 	for _, name := range created {
 		t.log.Info("created topic", "topic", name)
 	}
+	t.findings = nil
 	for _, f := range findings {
-		t.log.Warn("a topic is not as wanted and stays as it is", "finding", f.String())
-	}
-	t.wrong = nil
-	for _, f := range findings {
-		t.wrong = append(t.wrong, f.String())
+		t.log.Warn("a topic differs from the settings and stays as it is", "finding", f.String())
+		t.findings = append(t.findings, f.String())
 	}
 	return err
 }
 
-// found returns what the topics are not as wanted in, as they were at the start.
+// found returns how the topics differ from the settings, as of the start.
 func (t *topics) found() []string {
 	if t == nil || t.ready() != nil {
 		return nil
 	}
-	return t.wrong
+	return t.findings
 }
 
 func (t *topics) ready() error {
 	select {
-	case <-t.there:
+	case <-t.created:
 		return nil
 	default:
 		return errors.New("no answer from Kafka yet")
 	}
 }
 
-// before lets a part begin once the topics are there.
-func (t *topics) before(p rungroup.Service) rungroup.Service {
-	return rungroup.New(p.Name, func(ctx context.Context) error {
+// before returns a service that begins once the topics exist.
+func (t *topics) before(s lifecycle.Service) lifecycle.Service {
+	return lifecycle.NewService(s.Name, func(ctx context.Context) error {
 		select {
-		case <-t.there:
-			return p.Run(ctx)
+		case <-t.created:
+			return s.Run(ctx)
 		case <-ctx.Done():
 			return nil
 		}

@@ -1,4 +1,4 @@
-package app
+package server
 
 import (
 	"net/http"
@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 )
 
@@ -35,7 +36,7 @@ func request(t *testing.T, e *Embedded, trace, method, path, body string) *httpt
 	r := httptest.NewRequest(method, local+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("traceparent", "00-"+trace+"-"+callerSpan+"-01")
-	e.handler.ServeHTTP(w, r)
+	theHTTP.get(e.Process).ServeHTTP(w, r)
 	if got := w.Header().Get(httpserver.TraceHeader); got != trace {
 		t.Errorf("%s %s: the answer names trace %q", method, path, got)
 	}
@@ -48,23 +49,15 @@ const local = "http://localhost"
 // emptyFolder are the settings of a process that begins with nothing.
 func emptyFolder(t *testing.T) config.Config {
 	t.Helper()
-	cfg, err := config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return check.Value(config.Load("", map[string]any{"data": t.TempDir(), "listen": "127.0.0.1:0"}))(t)
 }
 
 func TestADocumentAndASearchAreFollowed(t *testing.T) {
 	c := exporting(t)
 	e, _ := up(t, emptyFolder(t))
-	if w := request(t, e, putTrace, "PUT", "/v1/tools/tides", `{"name":"tides","description":"Tells when the tide is low."}`); w.Code != http.StatusAccepted {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, request(t, e, putTrace, "PUT", "/v1/tools/tides", `{"name":"tides","description":"Tells when the tide is low."}`), http.StatusAccepted)
 	await(t, func() bool { return indexed(e, "tides") })
-	if w := request(t, e, searchTrace, "POST", "/v1/search", `{"query":"low tide","rerank":"multi"}`); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
+	wantStatus(t, request(t, e, searchTrace, "POST", "/v1/search", `{"query":"low tide","rerank":"multi"}`), http.StatusOK)
 	for trace, want := range map[string]string{putTrace: `
 toolstream-embedded: PUT /v1/tools/{id}
   toolstream-embedded: accept
@@ -101,7 +94,7 @@ toolstream-embedded: POST /v1/search
 
 func TestWithoutTracesNothingIsAdded(t *testing.T) {
 	e, _ := up(t, emptyFolder(t))
-	w := e.call("GET", "/v1/tools", "")
+	w := call(e, "", "GET", "/v1/tools", "")
 	if got := w.Header().Get(httpserver.TraceHeader); got != "" {
 		t.Errorf("the answer names trace %q", got)
 	}
@@ -116,7 +109,7 @@ func TestACollectorMayBeAway(t *testing.T) {
 	put(t, e, "tides", "Tells when the tide is low.")
 	await(t, func() bool { return indexed(e, "tides") })
 	await(t, func() bool {
-		return !strings.Contains(e.call("GET", "/metrics", "").Body.String(), "\ntoolstream_spans_lost_total 0\n")
+		return !strings.Contains(call(e, "", "GET", "/metrics", "").Body.String(), "\ntoolstream_spans_lost_total 0\n")
 	})
 	stop()
 }

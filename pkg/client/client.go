@@ -21,8 +21,8 @@ import (
 
 // Client calls one server. Its methods may be called concurrently.
 type Client struct {
-	Server string       // base address, e.g. http://127.0.0.1:8665; http where it names no scheme
-	Token  string       // bearer token; empty where authentication is off
+	Server string       // base address, e.g. http://127.0.0.1:8665; the scheme is http by default
+	Token  string       // bearer token; empty if authentication is off
 	HTTP   *http.Client // sends the requests; nil: http.DefaultClient
 }
 
@@ -37,8 +37,8 @@ func (c *Client) Search(ctx context.Context, request schema.SearchRequest) (sche
 const forModel = 5
 
 // ToolsFor returns the best tools for a query, at most five, as definitions in a form, for the
-// tools of a request to a language model. They have their callable names, by which Call takes
-// them. Search with As in its request returns the same among its answer, for any number.
+// tools of a request to a language model. They have the callable names that Call accepts.
+// Search with As in its request returns the same for any number of tools.
 func (c *Client) ToolsFor(ctx context.Context, query string, form schema.Form) ([]json.RawMessage, error) {
 	found, err := c.Search(ctx, schema.SearchRequest{Query: query, K: forModel, Wanted: schema.Wanted{As: form}})
 	if err != nil || len(found.Tools) == 0 {
@@ -61,17 +61,17 @@ func (c *Client) Describe(ctx context.Context, request schema.DescribeRequest) (
 	return out, err
 }
 
-// Call calls a tool by its id or callable name. Where the tool says that it failed, there is a
-// result that says so, and no error. Where it has not answered, the error is a *Problem whose
-// Outcome says why; of wrong arguments its Errors have the places.
+// Call calls a tool by its id or callable name. If the tool reports a failure, the result says
+// so, and the error is nil. If the tool has not answered, the error is a *Problem whose Outcome
+// says why; its Errors have the places of wrong arguments.
 func (c *Client) Call(ctx context.Context, tool string, request schema.CallRequest) (schema.CallResult, error) {
 	var out schema.CallResult
 	err := c.Post(ctx, Path("/v1/tools", tool)+":call", request, &out)
 	return out, err
 }
 
-// ReportFeedback reports what was done with a result of a search. SearchID, ToolID and Event
-// are to be set; ID and Client may be; the rest is the server's to say.
+// ReportFeedback reports the use of a result of a search. SearchID, ToolID and Event are
+// required, ID and Client are optional; the server sets all other fields.
 func (c *Client) ReportFeedback(ctx context.Context, f schema.Feedback) error {
 	return c.Post(ctx, "/v1/feedback", struct {
 		ID       string               `json:"id,omitempty"`
@@ -86,7 +86,7 @@ func (c *Client) ReportFeedback(ctx context.Context, f schema.Feedback) error {
 type Problem struct {
 	Status  int                `json:"status"` // of HTTP
 	Title   string             `json:"title"`  // the status in words
-	Detail  string             `json:"detail"` // what is wrong, and what would be right
+	Detail  string             `json:"detail"` // the mistake, and how to correct it
 	Errors  []Mistake          `json:"errors"`
 	Outcome schema.CallOutcome `json:"outcome"` // of a call: why the tool has not answered
 }
@@ -100,7 +100,7 @@ type Mistake struct {
 // Error returns the text and the status.
 func (p *Problem) Error() string { return fmt.Sprintf("%s (HTTP %d)", p.Text(), p.Status) }
 
-// Text says what is wrong and where, without the status.
+// Text returns the message and the places of mistakes, without the status.
 func (p *Problem) Text() string {
 	text := p.Detail
 	if text == "" {
@@ -139,7 +139,7 @@ func (c *Client) Put(ctx context.Context, path string, in, out any) error {
 	return c.call(ctx, http.MethodPut, path, nil, in, out)
 }
 
-// Delete deletes what is at path and reads the answer into out.
+// Delete sends a DELETE to path and reads the answer into out.
 func (c *Client) Delete(ctx context.Context, path string, out any) error {
 	return c.call(ctx, http.MethodDelete, path, nil, nil, out)
 }
@@ -202,7 +202,7 @@ func (c *Client) Send(ctx context.Context, method, path string, query url.Values
 	return resp.Body, resp.Header, nil
 }
 
-// ErrNoServer says that there is no answer. What is in the way is wrapped beside it.
+// ErrNoServer means that the server did not answer. The error also wraps the reason.
 var ErrNoServer = errors.New("no toolstream answers")
 
 // unreachable returns the error of a request without an answer, without the method and the

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -36,7 +37,7 @@ func TestPostSendsJSONAndTheToken(t *testing.T) {
 	}
 }
 
-func TestProblemsAreTold(t *testing.T) {
+func TestProblemsAreReported(t *testing.T) {
 	tests := []struct {
 		status int
 		body   string
@@ -68,12 +69,10 @@ func TestProblemsAreTold(t *testing.T) {
 func TestAServerMayLackItsScheme(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{}`)) })
 	c.Server = strings.TrimPrefix(c.Server, "http://")
-	if err := c.Get(t.Context(), "/v1/tools", nil, nil); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, c.Get(t.Context(), "/v1/tools", nil, nil))
 }
 
-func TestNoServerIsTold(t *testing.T) {
+func TestAMissingServerIsReported(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
 	c := &Client{Server: s.URL}
@@ -110,9 +109,7 @@ func TestFeedbackSaysWhatACallerKnows(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	})
 	f := schema.Feedback{Tenant: "a", SearchID: "s", ToolID: "t", Event: schema.Called, Time: time.Now(), Credential: "c"}
-	if err := c.ReportFeedback(t.Context(), f); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, c.ReportFeedback(t.Context(), f))
 }
 
 func TestToolsComeInTheirForm(t *testing.T) {

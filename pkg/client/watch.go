@@ -27,10 +27,10 @@ const maxEvent = 16 << 20
 // errSilent is why a connection is given up.
 var errSilent = errors.New("the server says nothing any more")
 
-// Watch calls fn with what changes, as it does: first with how everything is now, as far as
-// the caller sees it. It returns nil once the server ends the stream, as it does when it stops:
-// Watch may be called again after a moment. Errors are those of fn, of ctx and of the
-// connection; an answer of the server is a *Problem.
+// Watch calls fn with the current state as far as the caller may see it, and then with every
+// change. It returns nil when the server ends the stream, for example to restart: call Watch
+// again after a moment. Errors come from fn, ctx and the connection; an error answer of the
+// server is a *Problem.
 func (c *Client) Watch(ctx context.Context, fn func(Event) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

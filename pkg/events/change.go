@@ -7,11 +7,11 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// ChangeSchema is the newest version of Change that this code reads and the
-// one that it writes.
+// ChangeSchema is the newest version of Change that this code reads, and the version that it
+// writes.
 const ChangeSchema = 1
 
-// Op is what a change does.
+// Op is the operation of a change.
 type Op string
 
 // The operations.
@@ -30,17 +30,16 @@ type Change struct {
 	Op           Op              `json:"op"`
 	Provider     string          `json:"provider,omitempty"`
 	CallableName string          `json:"callable_name,omitempty"` // of a tool, as schema.CallableName has it
-	From         string          `json:"from,omitempty"`          // name of the source that the document was read from; empty: it was sent
+	From         string          `json:"from,omitempty"`          // name of the source that the document was read from; empty if it was sent
 	Format       string          `json:"format,omitempty"`        // name of the recognised format; decides the standardizing rules
 	Hash         string          `json:"hash,omitempty"`          // hex SHA-256 of the raw document's canonical JSON
-	Released     string          `json:"released,omitempty"`      // hash of the document that an operator last let out of quarantine
+	Released     string          `json:"released,omitempty"`      // hash of the document that an operator released last
 	Held         bool            `json:"held,omitempty"`          // an operator keeps the entity out of answers, whatever it says; on a delete: for when it comes back
 	First        uint64          `json:"first,omitempty"`         // revision under which the entity came, or came back after a delete or from another provider; absent is this one
 	Accepted     time.Time       `json:"accepted"`
-	Boilerplate  []string        `json:"boilerplate,omitempty"` // sentences of the document that stand in a hundred tools of the tenant
-	Seen         time.Time       `json:"seen,omitzero"`         // when the change was seen at a source that is crawled
-	Event        *Event          `json:"event,omitempty"`       // what brought the change, where it came as an event
-	Raw          json.RawMessage `json:"raw,omitempty"`         // the document as JSON; prose is a JSON string
+	Seen         time.Time       `json:"seen,omitzero"`   // when the change was seen at a source that is crawled
+	Event        *Event          `json:"event,omitempty"` // the event that brought the change, if any
+	Raw          json.RawMessage `json:"raw,omitempty"`   // the document as JSON; prose is a JSON string
 
 	Document *schema.Document `json:"document,omitempty"` // from the standardizer on
 	Vectors  *Vectors         `json:"vectors,omitempty"`  // from the embedder on

@@ -37,8 +37,7 @@ type Record interface {
 	Change | schema.Impression | schema.Feedback | DeadLetter
 }
 
-// versionOf returns what a record is called, the newest version of it, and where it
-// states its own.
+// versionOf returns the name of a record, its newest version, and the field of its own version.
 func versionOf(record any) (name string, newest int, stated *int) {
 	switch r := record.(type) {
 	case *Change:
@@ -91,8 +90,7 @@ func Decode[T Record](raw []byte) (T, error) {
 }
 
 // Headers returns the headers of a change's record: schema version, revision,
-// operation and, where there is one, the content hash. The trace context is
-// the sender's to add.
+// operation and, if known, the content hash. The sender adds the trace context.
 func Headers(c *Change) map[string]string {
 	h := map[string]string{
 		HeaderSchema:   strconv.Itoa(ChangeSchema),

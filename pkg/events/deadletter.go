@@ -41,13 +41,13 @@ type DeadLetter struct {
 	ID        string            `json:"id"` // stage, topic, partition and offset: the same failure is one dead letter
 	State     DeadLetterState   `json:"state"`
 	Stage     string            `json:"stage"`     // the consumer that gave up
-	Topic     Topic             `json:"topic"`     // where the record came from, and where a replay puts it
+	Topic     Topic             `json:"topic"`     // the topic of the record; a replay publishes it there again
 	Partition int               `json:"partition"` // with Offset: its place on that topic
 	Offset    uint64            `json:"offset"`
 	Key       string            `json:"key"`
 	Reason    string            `json:"reason"`         // a stable word, e.g. "unknown_schema"
 	Detail    string            `json:"detail"`         // the error, in words
-	Path      string            `json:"path,omitempty"` // JSON pointer to what is wrong in the record, where the error says it
+	Path      string            `json:"path,omitempty"` // JSON pointer to the mistake in the record, if the error has it
 	Attempts  int               `json:"attempts"`       // how often it was tried
 	Failed    time.Time         `json:"failed"`
 	Headers   map[string]string `json:"headers,omitempty"`

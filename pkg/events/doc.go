@@ -1,16 +1,16 @@
 // Package events is the contract between the stages: the topics, the records
-// on them, their keys and headers, and the rules by which they are delivered.
+// on them, their keys and headers, and the rules of their delivery.
 //
 // # Topics
 //
-//	tools.raw           Change     compacted  what ingest accepted
+//	tools.raw           Change     compacted  accepted by ingest
 //	tools.standardized  Change     compacted  with Document filled
 //	tools.embedded      Change     compacted  with Document and Vectors filled
 //	tools.embedded-N    Change     compacted  the same by another model, from index version 2 on
-//	searches            Impression retained   what a search showed
-//	feedback            Feedback   retained   what an agent did with it
-//	dlq                 DeadLetter compacted  what a stage could not process
-//	audit               lines      retained   what callers did, in one partition, by tenant
+//	searches            Impression retained   results of a search
+//	feedback            Feedback   retained   use of a result by an agent
+//	dlq                 DeadLetter compacted  records that a stage could not process
+//	audit               lines      retained   actions of callers, in one partition, by tenant
 //
 // Names are prefixed ("toolstream." by default). Every entity record is keyed
 // by Key(ref), so the changes of one entity stay in one partition. Readers order them by
@@ -25,11 +25,11 @@
 //
 // A delete is a record with Op OpDelete and a revision, never an absence. It
 // travels through the same stages, so that the upsert before it cannot overtake it.
-// A record with the header HeaderErased stands where those of an erased tenant were; it
-// says nothing of its key.
+// A record with the header HeaderErased replaces records of an erased tenant; it says
+// nothing about its key.
 //
-// Deletes stay on the bus. A null value behind a delete lets a compacted topic drop
-// the key, and readers forget it; it may follow once no reader is before the delete.
+// Deletes stay on the bus. With a null value after a delete, a compacted topic drops the
+// key, and readers forget it. It may follow once every reader has passed the delete.
 //
 // # Failure
 //
@@ -43,5 +43,5 @@
 // Each value carries its schema version. A reader accepts every version up to
 // its own, ignores fields it does not know, and treats a higher version as a
 // permanent error (unknown_schema). One encoded example of every version is
-// kept in testdata and must decode for ever.
+// kept in testdata and must always decode.
 package events

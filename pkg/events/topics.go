@@ -73,9 +73,9 @@ const (
 	HeaderHash        = "content-hash"
 	HeaderSchema      = "schema"
 	HeaderOp          = "op"
-	HeaderRefresh     = "refresh"   // on tools.raw: make the document anew, as this says
-	HeaderErased      = "erased"    // the tenant that was erased, on records that stand for what it had
-	HeaderRefreshed   = "refreshed" // after tools.raw: a document made anew, of what could be searched before
+	HeaderRefresh     = "refresh"   // on tools.raw: standardize again; the value says why
+	HeaderErased      = "erased"    // the erased tenant, on records that replace its records
+	HeaderRefreshed   = "refreshed" // after tools.raw: the tool was standardized again, and could be searched before
 )
 
 // providerMark separates the key spaces of providers and tools. It is a control

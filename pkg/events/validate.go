@@ -14,9 +14,8 @@ import (
 // of JSON holds exactly.
 const MaxRevision = 1<<53 - 1
 
-// Validate checks what every stage relies on: who changed, in which version,
-// and vectors that can be searched. The error is a *schema.Invalid that names
-// path and value.
+// Validate checks everything that the stages rely on: the entity, its version, and that the
+// vectors can be searched. The error is a *schema.Invalid with path and value.
 func (c *Change) Validate() error {
 	if err := c.Ref.Validate(); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (v *Vectors) validate(doc *schema.Document) error {
 	return nil
 }
 
-// validate checks one vector; an empty one stands for an absent text.
+// validate checks one vector; the vector of an absent text is empty.
 func (v Vector) validate(path string, dimensions int) error {
 	if len(v) != 0 && len(v) != dimensions {
 		return refuse(path, len(v), "must have %d dimensions", dimensions)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -88,10 +89,7 @@ func TestKey(t *testing.T) {
 
 func TestVectorText(t *testing.T) {
 	v := Vector{1, -0.5, math.MaxFloat32}
-	raw, err := v.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(v.MarshalText())(t)
 	var back Vector
 	if err := back.UnmarshalText(raw); err != nil || len(back) != 3 || back[1] != -0.5 {
 		t.Fatal(back, err)

@@ -47,19 +47,18 @@ const (
 	NeedsLexicalPairs
 	UsageSimilar        // how much alike the nearest query is that the tool was used for, from 0 to 1
 	RelatedOwner        // best score of a tool of the same owner, as a share of the best of all
-	RelatedSupply       // mean over the front runners of how far they are ahead, where it supplies what they take
+	RelatedSupply       // mean lead of the front runners whose parameters it supplies, over all of them
 	RelatedNeed         // best score of all, as far as it reaches the best for one of several needs
-	QueryVerb           // 1 where the name says to do something else than the query: create, read, change, delete …
+	QueryVerb           // 1 if the name has another action than the query: create, read, change, delete …
 	RelatedName         // how much of its name the query says, in units of how far apart the scores of the front are
-	RelatedProvider     // where providers are ranked: cosine of the query and the provider's own document
-	RelatedProviderName // which share of what the query says of the names of providers its own provider has
+	RelatedProvider     // if providers are ranked: cosine of the query and the provider's own document
+	RelatedProviderName // share of the names of providers in the query that its own provider has
 	FeatureCount
 )
 
 // FrontRunners is how many of the best candidates UsageCoUse is counted with.
-// Fewer miss what was used together with an answer that ranks low, more bring in
-// what was used together with no answer; between five and seven it hardly
-// matters.
+// Fewer miss tools used together with an answer that ranks low, more add tools
+// used together with no answer; between five and seven it hardly matters.
 const FrontRunners = 6
 
 // Supplied is how many of the best candidates RelatedSupply is counted for.

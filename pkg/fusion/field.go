@@ -1,13 +1,10 @@
 package fusion
 
-import (
-	"cmp"
-	"math"
-)
+import "cmp"
 
-// Best returns the largest of phi(0) to phi(n-1) and where it is: the score of
-// a field that is asked by several needs, or that holds several texts, is that
-// of the best pair. With nothing to compare it returns 0 and -1.
+// Best returns the largest of phi(0) to phi(n-1) and its index: the score of a field for
+// several needs, or of a field with several texts, is the score of the best pair. With nothing
+// to compare, Best returns 0 and -1.
 func Best(n int, phi func(i int) float64) (score float64, at int) {
 	at = -1
 	for i := range n {
@@ -18,23 +15,7 @@ func Best(n int, phi func(i int) float64) (score float64, at int) {
 	return score, at
 }
 
-// BestPair returns the largest phi(i, j) with i below n and j below m, 0 where
-// there is no pair.
-func BestPair(n, m int, phi func(i, j int) float64) float64 {
-	best, at := Best(n, func(i int) float64 {
-		s, j := Best(m, func(j int) float64 { return phi(i, j) })
-		if j < 0 {
-			return math.Inf(-1)
-		}
-		return s
-	})
-	if at < 0 || math.IsInf(best, -1) {
-		return 0
-	}
-	return best
-}
-
-// Mean returns the mean of scores, 0 where there are none: the parameter score
+// Mean returns the mean of scores, 0 without scores: the parameter score
 // S_param over each parameter's best argument s_p.
 func Mean(scores []float64) float64 {
 	if len(scores) == 0 {

@@ -19,9 +19,9 @@ type Group struct {
 	Worse  []Example
 }
 
-// Loss returns log(1 + sum over the worse of exp(-(S+ - S-))): the pairwise logistic loss
-// where there is one of them, and where there are more, the softmax cross-entropy of
-// ListNet (Cao et al. 2007) for one right answer. It is finite for every finite input,
+// Loss returns log(1 + sum over the worse of exp(-(S+ - S-))): the pairwise logistic loss for
+// one worse candidate, and the softmax cross-entropy of ListNet (Cao et al. 2007) for one right
+// answer among several. It is finite for every finite input,
 // and 0 for a group without worse candidates.
 func (m *Model) Loss(g *Group) float64 {
 	if len(g.Worse) == 0 {

@@ -14,8 +14,8 @@ type Model struct {
 	Bias     float64
 	Tau      float64 // a parameter whose best match is below Tau counts as missing
 	Alpha    float64 // steepness of the gate
-	Required float64 // what a missing required parameter costs
-	Optional float64 // what a missing optional parameter costs
+	Required float64 // price of a missing required parameter
+	Optional float64 // price of a missing optional parameter
 	Shares   bool    // both are shares of the best score of a ranking; else points of a score
 }
 
@@ -48,8 +48,8 @@ func (m *Model) Linear(f *Features) float64 {
 	return sum
 }
 
-// saturated is Linear at a scale at which no partial sum overflows. It stays
-// monotone in every feature, which bounding the features would not.
+// saturated is Linear scaled down so that no partial sum overflows. It stays monotone in
+// every feature; bounding the features would not.
 func (m *Model) saturated(f *Features) float64 {
 	const terms = 2 * float64(FeatureCount)
 	sum := m.Bias / terms / terms

@@ -70,8 +70,8 @@ func (p *part) sum(of func(Feature) float64) (sum float64) {
 	return finite(sum)
 }
 
-// clearly is what a clear difference of two candidates amounts to. Magnitude, by which
-// weights are learned, leaves what is seldom learned at its largest unit.
+// clearly is the size of a clear difference between two candidates. Magnitude, which scales
+// learning, has the largest unit for features that are seldom learned.
 func clearly(f Feature) float64 {
 	switch f {
 	case QueryVerb:
@@ -126,8 +126,8 @@ func Changes(before, after *Model) []string {
 	return append(out, pricesChanged(before, after)...)
 }
 
-// changed says how a part counts that brought so many points, and brings so many now;
-// fewer than least are none.
+// changed says how the contribution of a part has changed, given its points before and now.
+// Points below least count as zero.
 func changed(label string, was, is, least float64) string {
 	verb := "counts"
 	if strings.HasPrefix(label, "words") {

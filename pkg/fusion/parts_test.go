@@ -56,10 +56,7 @@ func TestPartsAndBiasAreTheScore(t *testing.T) {
 }
 
 func TestPartsWithoutValueAreLeftOut(t *testing.T) {
-	m, err := ModelOf(Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := modelOf(t, Builtin())
 	var f Features
 	f[QueryLexicalName], f[NeedsLexicalPairs], f[QueryLexicalExamples], f[UsageSimilar] = 10, 20, 7, 0.5
 	want := []schema.ScorePart{
@@ -98,10 +95,7 @@ func TestChangesInWords(t *testing.T) {
 		"prices": {func(m *Model) { m.Required, m.Tau = 0.5, 0.4 }, []string{
 			"a missing required parameter costs 0.50 instead of 0.25", "an argument fits a parameter from a match of 0.40 on instead of 0.30"}},
 	} {
-		before, err := ModelOf(Builtin())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := modelOf(t, Builtin())
 		after := before
 		c.change(&after)
 		if got := Changes(&before, &after); got == nil || !slices.Equal(got, c.want) {
@@ -125,14 +119,8 @@ func TestChangesAreFew(t *testing.T) {
 
 // Weights of another form price parameters in other units, which do not compare.
 func TestChangesOfAnotherForm(t *testing.T) {
-	builtin, err := ModelOf(Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	heuristic, err := ModelOf(Heuristic())
-	if err != nil {
-		t.Fatal(err)
-	}
+	builtin := modelOf(t, Builtin())
+	heuristic := modelOf(t, Heuristic())
 	for _, said := range Changes(&builtin, &heuristic) {
 		if strings.Contains(said, "missing") {
 			t.Errorf("%q", said)

@@ -20,56 +20,52 @@ const (
 // steepness is alpha of the gate, fixed in arXiv 2602.05366.
 const steepness = 15
 
-// denseWeight is what one unit of cosine similarity is worth against raw BM25,
-// over query and needs, names and whole documents together.
+// denseWeight is the value of one unit of cosine similarity in raw BM25, over query and needs,
+// names and whole documents together.
 //
 // It was measured best for a trained static embedder, and the optimum is flat:
 // half or double costs less than .01 NDCG@10.
 const denseWeight = 16
 
-// ownerWeight is what the best tool of all lends to the others of its owner:
-// about a third of its own score. Twice as much still gains where all tools that
-// are wanted are of one owner, and loses where they are of several.
+// ownerWeight is the bonus of the best tool of all for the other tools of its owner: about a
+// third of its own score. Twice as much still gains if all relevant tools have one owner, and
+// loses if they have several.
 const ownerWeight = 8
 
-// supplyWeight is what the front runners lend to a tool that alone supplies what
-// all of them take, were it worth nothing by itself. More would gain where such
-// tools are wanted and lose where a name is shared by chance.
+// supplyWeight is the bonus of the front runners for a tool without a score of its own that
+// alone supplies the parameters of all of them. More would gain if such tools are relevant, and
+// lose if names are shared by chance.
 const supplyWeight = 40
 
-// needWeight is what being the best for one of several needs lends to a tool, as a
-// share of the best score of all. More gains little where tools of several owners are
-// wanted, and nothing elsewhere.
+// needWeight is the bonus for the best tool for one of several needs, as a share of the best
+// score of all. More gains little if relevant tools have several owners, and nothing otherwise.
 const needWeight = 0.4
 
-// What the name of a tool says: nameWeight is for one spread of the scores, so it means
-// the same in every registry. verbWeight is what a tool
-// costs that does something else with the same thing.
+// The weights of a tool's name: nameWeight is for one spread of the scores, so that it means
+// the same in every registry. verbWeight is the penalty for another action on the same thing.
 const (
 	nameWeight = 0.3
 	verbWeight = -4
 )
 
-// providerWeight is what a unit of the cosine of the query and a provider's own document
-// is worth where providers are ranked. Twice as much gains for single steps and loses for
-// long texts.
+// providerWeight is the weight of the cosine of the query and a provider's own document if
+// providers are ranked. Twice as much gains for single steps and loses for long texts.
 const providerWeight = 2 * denseWeight
 
-// providerNameWeight is what being of the provider that the query names lends to a tool. A
-// third less finds fewer of them, and a third more finds no others.
+// providerNameWeight is the bonus for tools of the provider that the query names. A third less
+// finds fewer of them, and a third more finds no others.
 const providerNameWeight = 6
 
-// What use lends to a tool, as soon as feedback tells of any: having been used for
-// the same query, about what its texts can, and being used whenever a front runner
-// is, a fraction of that. With every label counted this is nearly all that learning
-// from them brings, on every set that was measured; half as much again finds more
-// where the same is asked often and loses where it seldom is.
+// The bonuses for use, as soon as feedback reports any: use for the same query counts about as
+// much as the texts can, and use together with a front runner a fraction of that. With every
+// label counted this is nearly the whole gain of learning from labels, on every set that was
+// measured; half as much again finds more if the same is asked often, and loses if it seldom is.
 const (
 	similarWeight = 20
 	coUseWeight   = 3
 )
 
-// Builtin returns the weights that serve as long as nothing is learned.
+// Builtin returns the weights that serve until something is learned.
 //
 // Raw BM25 of the whole document, words as written and stemmed, and of the
 // name, at .4, .4 and .2, and of pairs of neighbouring words in the name at .3;
@@ -77,12 +73,12 @@ const (
 // requests that need several; and the cosine of name and whole document, half
 // for the whole query and half for its best clause.
 //
-// Beside them stand what the names of tool and provider say, and three that relate a tool to the others: the best
-// score among those of its owner, what it supplies to the front runners, and how near it comes
-// to the best for one of several needs.
+// Further features compare the names of tool and provider, and relate a tool to the others: the
+// best score of its owner's tools, the parameters that it supplies to the front runners, and
+// how near it comes to the best for one of several needs.
 //
-// What is used for alike queries, and together with the front runners, counts from
-// the first use on. How much a tool is used by itself does not.
+// Use for similar queries, and together with the front runners, counts from the first use on.
+// The number of uses by itself does not count.
 //
 // Whole-document features lead: without labels they rank better than the four
 // fields apart, on every set that was measured.
@@ -123,7 +119,7 @@ func Heuristic() schema.Weights {
 }
 
 // tiers holds the weights that were searched for with one embedding model each,
-// as `toolstream tune` makes them: a file for a tier, named after what the names
+// as `toolstream-lab tune` makes them: a file for a tier, named after what the names
 // of its models hold.
 //
 //go:embed presets/*.json
@@ -140,8 +136,7 @@ func tierNames() []string {
 }
 
 // BuiltinFor returns the weights that serve with an embedding model, by its
-// name, as long as nothing is learned: those of its tier, or Builtin where it is
-// of none.
+// name, until something is learned: the weights of its tier, or Builtin without a tier.
 func BuiltinFor(model string) schema.Weights {
 	for _, name := range tierNames() {
 		if strings.Contains(model, name) {

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/pkg/schema"
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // anyFinite draws every kind of finite number, the largest included.
@@ -100,7 +102,7 @@ func TestPenaltyFallsWithTheMatch(t *testing.T) {
 	})
 }
 
-func TestNothingIsEverNaN(t *testing.T) {
+func TestScoresAreNeverNaN(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
 		m.Features = drawFeatures(t, rapid.Float64Range(-schema.MaxWeight, schema.MaxWeight), "weights")
@@ -156,10 +158,7 @@ func TestRankingIgnoresTheOrderOfCandidates(t *testing.T) {
 }
 
 func TestPenaltyIsThatOfThePaper(t *testing.T) {
-	m, err := ModelOf(Heuristic())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := modelOf(t, Heuristic())
 	got := m.Penalty([]schema.Match{{Score: 0.2, Required: true}, {Score: 0.9}}, m.Unit(30))
 	want := 1/(1+math.Exp(-15*(0.5-0.2))) + 0.3/(1+math.Exp(-15*(0.5-0.9)))
 	if math.Abs(got-want) > 1e-12 {
@@ -171,10 +170,7 @@ func TestPenaltyIsThatOfThePaper(t *testing.T) {
 func TestTheUnitOfThePenalty(t *testing.T) {
 	missing := []schema.Match{{Required: true}}
 	for _, w := range []schema.Weights{Builtin(), Heuristic()} {
-		m, err := ModelOf(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := modelOf(t, w)
 		back, err := ModelOf(mustSeal(t, m.Weights()))
 		if err != nil || back != m {
 			t.Fatalf("%s comes back as %+v, %v", w.Version, back, err)
@@ -186,26 +182,22 @@ func TestTheUnitOfThePenalty(t *testing.T) {
 	}
 }
 
+func modelOf(t testing.TB, w schema.Weights) Model {
+	t.Helper()
+	return check.Value(ModelOf(w))(t)
+}
+
 func mustSeal(t *testing.T, w schema.Weights) schema.Weights {
 	t.Helper()
-	sealed, err := Seal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sealed
+	return check.Value(Seal(w))(t)
 }
 
 func TestFieldScores(t *testing.T) {
-	phi := [][]float64{{0.1, 0.7, 0.3}, {0.2, -0.4, 0.6}}
-	if got := BestPair(2, 3, func(i, j int) float64 { return phi[i][j] }); got != 0.7 {
-		t.Errorf("best pair %v", got)
+	phi := []float64{0.2, -0.4, 0.6}
+	if got, at := Best(0, nil); got != 0 || at != -1 {
+		t.Errorf("best of nothing %v at %d", got, at)
 	}
-	for _, empty := range [][2]int{{0, 3}, {2, 0}, {0, 0}} {
-		if got := BestPair(empty[0], empty[1], nil); got != 0 {
-			t.Errorf("best of %v pairs is %v", empty, got)
-		}
-	}
-	if got, at := Best(3, func(i int) float64 { return phi[1][i] }); got != 0.6 || at != 2 {
+	if got, at := Best(3, func(i int) float64 { return phi[i] }); got != 0.6 || at != 2 {
 		t.Errorf("best %v at %d", got, at)
 	}
 	if got, at := Best(2, func(int) float64 { return -1 }); got != -1 || at != 0 {

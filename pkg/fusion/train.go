@@ -18,11 +18,10 @@ type LearnConfig struct {
 // clipAt bounds the length of the gradient of one step.
 const clipAt = 10
 
-// Magnitude is what a clear difference of two candidates amounts to, by kind of feature:
-// some ten units of raw BM25, a quarter of a cosine, e-fold use, half of a front runner's
-// uses, half of the best score, a tenth of it for what is supplied. Learning moves a
-// weight in units of its inverse, so that one step and one unit of regularisation mean the
-// same for all of them.
+// Magnitude is the size of a clear difference between two candidates by kind of feature: some
+// ten units of raw BM25, a quarter of a cosine, e-fold use, half of a front runner's uses, half
+// of the best score, and a tenth of it for supplied parameters. Learning moves a weight in units
+// of the inverse, so that a step and a unit of regularisation mean the same for all weights.
 func Magnitude(f Feature) float64 {
 	switch {
 	case f == UsagePrior:
@@ -88,7 +87,7 @@ type trainer struct {
 	cfg  LearnConfig
 }
 
-// origin returns the parameters that stand for the base itself.
+// origin returns the parameters of the base itself.
 func (t *trainer) origin() (p params) {
 	p[gain] = 1
 	p[threshold] = t.base.Tau

@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/toolstream/toolstream/pkg/schema"
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func drawExample(t *rapid.T, label string) Example {
@@ -88,15 +90,9 @@ func meanLoss(m Model, groups []Group) (mean float64) {
 func quick() LearnConfig { return LearnConfig{Rate: 0.1, L2: 0.01, Batch: 256, Epochs: 5} }
 
 func TestTrainLearnsWhatSeparates(t *testing.T) {
-	base, err := ModelOf(Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := modelOf(t, Builtin())
 	groups := separable(4000, 1)
-	m, err := Train(base, groups, quick())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Value(Train(base, groups, quick()))(t)
 	if again, _ := Train(base, groups, quick()); again != m {
 		t.Error("the same groups gave two models")
 	}
@@ -115,16 +111,14 @@ func TestTrainLearnsWhatSeparates(t *testing.T) {
 	if m.Bias != base.Bias || m.Alpha != base.Alpha {
 		t.Error("what no group can tell was changed")
 	}
-	if _, err := Seal(m.Weights()); err != nil {
-		t.Error(err)
-	}
+	check.Value(Seal(m.Weights()))(t)
 	if none, err := Train(base, nil, quick()); err != nil || none != base {
 		t.Errorf("without groups: %+v, %v", none, err)
 	}
 }
 
 func TestRegularisationHoldsAtTheBase(t *testing.T) {
-	base, _ := ModelOf(Builtin())
+	base := modelOf(t, Builtin())
 	loose, tight := quick(), quick()
 	loose.L2, tight.L2 = 1e-9, 10
 	far, _ := Train(base, separable(2000, 4), loose)
@@ -135,7 +129,7 @@ func TestRegularisationHoldsAtTheBase(t *testing.T) {
 }
 
 func TestLearnedWeightsAreValidWhateverComes(t *testing.T) {
-	base, _ := ModelOf(Builtin())
+	base := modelOf(t, Builtin())
 	rapid.Check(t, func(t *rapid.T) {
 		groups := make([]Group, rapid.IntRange(1, 5).Draw(t, "groups"))
 		for i := range groups {
@@ -155,18 +149,16 @@ func TestLearnedWeightsAreValidWhateverComes(t *testing.T) {
 }
 
 func BenchmarkTrain256(b *testing.B) {
-	base, _ := ModelOf(Builtin())
+	base := modelOf(b, Builtin())
 	groups := separable(256, 6)
 	for b.Loop() {
-		if _, err := Train(base, groups, LearnConfig{Rate: 0.1, L2: 0.01, Batch: 256, Epochs: 1}); err != nil {
-			b.Fatal(err)
-		}
+		check.Value(Train(base, groups, LearnConfig{Rate: 0.1, L2: 0.01, Batch: 256, Epochs: 1}))(b)
 	}
 	b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "groups/s")
 }
 
 func BenchmarkScore(b *testing.B) {
-	m, _ := ModelOf(Builtin())
+	m := modelOf(b, Builtin())
 	e := separable(1, 7)[0].Better
 	for b.Loop() {
 		m.Score(&e.Features, e.Matches, 1)

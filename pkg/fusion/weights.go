@@ -1,13 +1,16 @@
 package fusion
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// ModelOf resolves weights into a model. It refuses, naming path and value,
-// what could not rank: numbers that are not finite or out of range, features
-// that this version does not know, a hash that is absent or not that of the
-// content. A caller that gets an error keeps the model it has.
+// ModelOf resolves weights into a model. It refuses weights that cannot rank: numbers that are
+// not finite or out of range, features unknown to this version, a hash that is absent or does
+// not match the content. The error has path and value. A caller that gets an error keeps the
+// model it has.
 func ModelOf(w schema.Weights) (Model, error) {
 	m, err := resolve(&w)
 	if err != nil {
@@ -70,21 +73,13 @@ func resolve(w *schema.Weights) (Model, error) {
 		}
 	}
 	if known != len(w.Features) {
-		return Model{}, unknownFeature(w.Features)
-	}
-	return m, nil
-}
-
-// unknownFeature names the first feature, in string order, that has no
-// position.
-func unknownFeature(features map[string]float64) error {
-	first, found := "", false
-	for name := range features {
-		if _, ok := FeatureNamed(name); !ok && (!found || name < first) {
-			first, found = name, true
+		for _, name := range slices.Sorted(maps.Keys(w.Features)) {
+			if _, ok := FeatureNamed(name); !ok {
+				return Model{}, refused("/features", name, "must name known features")
+			}
 		}
 	}
-	return refused("/features", first, "must name known features")
+	return m, nil
 }
 
 func refused(path, value, reason string) error {

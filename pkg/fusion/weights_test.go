@@ -7,16 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/pkg/schema"
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func TestPresetsAreWholeAndSealed(t *testing.T) {
 	for _, name := range []string{BuiltinName, HeuristicName} {
-		w, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := check.Value(Preset(name))(t)
 		m, err := ModelOf(w)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -34,22 +33,11 @@ func TestModelAndWeightsAreInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t)
 		w := m.Weights()
-		sealed, err := Seal(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := json.Marshal(sealed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed := check.Value(Seal(w))(t)
+		raw := check.Value(json.Marshal(sealed))(t)
 		var back schema.Weights
-		if err := json.Unmarshal(raw, &back); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ModelOf(back)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(raw, &back))
+		got := check.Value(ModelOf(back))(t)
 		if got != m {
 			t.Fatalf("got %+v, want %+v", got, m)
 		}
@@ -112,10 +100,7 @@ func TestHashCoversEverythingButItself(t *testing.T) {
 
 func FuzzModelOf(f *testing.F) {
 	for _, w := range []schema.Weights{Builtin(), Heuristic(), {}} {
-		raw, err := json.Marshal(w)
-		if err != nil {
-			f.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(w))(f)
 		f.Add(raw)
 	}
 	f.Add([]byte(`{"schema":1,"version":"x","features":{"usage.prior":1e308},"tau":2}`))
@@ -138,10 +123,7 @@ func FuzzModelOf(f *testing.F) {
 
 func TestTiersHaveWeightsThatRank(t *testing.T) {
 	for _, name := range tierNames() {
-		w, err := Preset(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := check.Value(Preset(name))(t)
 		m, err := ModelOf(w)
 		if err != nil || len(w.Features) < 3 || m.Tau <= 0 || w.Source == Builtin().Source {
 			t.Errorf("%s: %+v, %v", name, w, err)

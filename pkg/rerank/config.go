@@ -2,16 +2,16 @@ package rerank
 
 // Config holds the bounds of reranking.
 type Config struct {
-	KeepSeen     int     // m_s: places to which seen tools are reordered
-	KeepUnseen   int     // m_u: places to which unseen tools are
-	Clear        float64 // tau_s: calibrated score from which a tool speaks for its owner
+	KeepSeen     int     // m_s: number of top places whose seen tools are reordered
+	KeepUnseen   int     // m_u: number of top places whose unseen tools are reordered
+	Clear        float64 // tau_s: least calibrated score of a tool that speaks for its owner
 	Alike        float64 // tau_m: cosine above which two tools are of one component
 	PerComponent int     // n: tools of one component that stay in front
 	Classifier   Classifier
 }
 
-// DefaultConfig returns the bounds of arXiv 2403.06551, but for Alike, which depends on
-// the embedding model, and the classifier as `toolstream tune --rerank` trains it on
+// DefaultConfig returns the bounds of arXiv 2403.06551, except Alike, which depends on the
+// embedding model, and the classifier as `toolstream-lab tune --rerank` trains it on
 // ToolBench and Seal-Tools.
 func DefaultConfig() Config {
 	return Config{

@@ -12,13 +12,13 @@ type Item struct {
 	Owner  string    // empty: the tool is its own
 	Score  float64   // of the ranking; the algorithms take calibrated ones
 	Seen   bool      // whether its owner is known from labels or feedback
-	Needs  []float64 // what it scores for each need of the query by itself; empty is not known
-	Vector []float32 // its embedding, of unit length; empty is not known
+	Needs  []float64 // scores for each need of the query by itself; nil if unknown
+	Vector []float32 // its embedding, of unit length; nil if unknown
 	Cut    bool      // it is not reordered, only passed
 }
 
-// owner returns what the tool belongs to, its own where it has none: ids of
-// tools and owners are kept apart.
+// owner returns the owner of the tool, or the tool itself without one: ids of tools and owners
+// are kept apart.
 func (it *Item) owner() string {
 	if it.Owner == "" {
 		return "\x00" + it.ID
@@ -26,20 +26,20 @@ func (it *Item) owner() string {
 	return it.Owner
 }
 
-// Why is what put a tool into its place.
+// Why is the reason of a tool's place.
 type Why string
 
 // The reasons of a place.
 const (
 	ClearOwner Why = "clear_owner"    // its owner has a tool that is clearly relevant
-	Extended   Why = "extended_list"  // the same, of an unseen owner and from beyond what is reordered
+	Extended   Why = "extended_list"  // the same for an unseen owner, from beyond the reordered tools
 	OtherOwner Why = "other_owner"    // behind the tools of clear owners
 	Front      Why = "component"      // among the first of the tools that are connected with it
 	Beyond     Why = "over_component" // behind them: enough that are connected with it come first
-	Cut        Why = "truncated"      // beyond what is reordered
+	Cut        Why = "truncated"      // beyond the reordered tools
 )
 
-// Place is a place in a new order: the position of what takes it, and why.
+// Place is a place in a new order: the old position of its item, and the reason.
 type Place struct {
 	At  int
 	Why Why
@@ -63,9 +63,9 @@ const (
 )
 
 // Calibrate returns a score as a value from 0 to 1 that thresholds can be compared
-// with, by its share of the best score of the ranking. Neither fused scores nor those
-// of cross-encoders have a scale that a threshold could know: one model gives .8 to what
-// it is sure of and another .02. Where the best is not above zero, nothing is relevant.
+// with, by its share of the best score of the ranking. Neither fused scores nor scores of
+// cross-encoders have a fixed scale: a sure answer gets .8 from one model and .02 from another.
+// If the best score is not above zero, nothing is relevant.
 func Calibrate(score, best float64) float64 {
 	if best <= 0 {
 		return 0
@@ -83,8 +83,8 @@ func (c Config) Keeps(at int, seen bool) bool {
 	return at < c.KeepUnseen
 }
 
-// clear returns the owners that Algorithm 1 takes for those that answer the query: that
-// of the first tool, and those of which a tool is clearly relevant.
+// clear returns the owners that answer the query according to Algorithm 1: the owner of the
+// first tool, and every owner with a clearly relevant tool.
 func (c Config) clear(items []Item) map[string]bool {
 	owners := map[string]bool{}
 	for i := range items {
@@ -95,9 +95,9 @@ func (c Config) clear(items []Item) map[string]bool {
 	return owners
 }
 
-// Unseen returns the clear owners, in the order of their first tools, whose tools score
-// too low for want of examples: all that such an owner has in the library takes part in
-// Algorithm 1, not only what was found.
+// Unseen returns the clear owners, in the order of their first tools, whose tools score too low
+// for lack of examples: all tools of such an owner take part in Algorithm 1, not only the tools
+// that were found.
 func (c Config) Unseen(items []Item) []string {
 	var owners []string
 	clear := c.clear(items)
@@ -154,18 +154,18 @@ func (c Config) Multi(items []Item) []Place {
 	return within(items, append(front, rest...))
 }
 
-// clearly is the difference of calibrated scores beyond which one is clearly higher: that
-// of the best tool to one with three quarters of its score.
+// clearly is the least difference of calibrated scores that is clear: the one between the best
+// tool and a tool with three quarters of its score.
 const clearly = 0.25
 
-// within returns a wanted order but for this: nothing is behind what scores clearly less.
-// So what leaves the first k gives way to what scores about the same.
+// within returns the wanted order, changed so that nothing is behind an item with a clearly
+// lower score. An item that leaves the first k gives way to items of about the same score.
 func within(items []Item, wanted []Place) []Place {
 	byScore := slices.Clone(wanted)
 	slices.SortStableFunc(byScore, func(a, b Place) int { return cmp.Compare(items[b.At].Score, items[a.At].Score) })
 	order, placed := make([]Place, 0, len(wanted)), make([]bool, len(items))
 	for _, best := range byScore {
-		for !placed[best.At] { // it is the best of what is left
+		for !placed[best.At] { // the best of the remaining items
 			for placed[wanted[0].At] {
 				wanted = wanted[1:]
 			}
@@ -178,14 +178,14 @@ func within(items []Item, wanted []Place) []Place {
 	return order
 }
 
-// components returns for each position the first position of its component. What is not
-// reordered is in none.
+// components returns for each position the first position of its component. Items that are not
+// reordered belong to no component.
 func (c Config) components(items []Item) []int {
 	root := make([]int, len(items))
 	for i := range items {
 		root[i] = i
 		for j := range i {
-			if root[i] == root[j] || items[i].Cut || items[j].Cut || !c.connected(&items[i], &items[j]) {
+			if root[i] == root[j] || items[i].Cut || items[j].Cut || items[i].owner() != items[j].owner() && cosine(items[i].Vector, items[j].Vector) <= c.Alike {
 				continue
 			}
 			from, to := max(root[i], root[j]), min(root[i], root[j])
@@ -199,11 +199,7 @@ func (c Config) components(items []Item) []int {
 	return root
 }
 
-func (c Config) connected(a, b *Item) bool {
-	return a.owner() == b.owner() || cosine(a.Vector, b.Vector) > c.Alike
-}
-
-// cosine of unit vectors is their inner product; 0 where one is not known.
+// cosine of unit vectors is their inner product; 0 if a vector is unknown.
 func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0

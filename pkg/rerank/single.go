@@ -2,7 +2,7 @@ package rerank
 
 import "math"
 
-// Evidence is what a ranking says of whether one owner answers a query.
+// Evidence is a ranking's evidence that one owner answers a query.
 type Evidence struct {
 	Needs    int     // that are compared
 	Coverage float64 // how well the owner of the first tool does for them: 1 is as well as all tools
@@ -12,10 +12,9 @@ type Evidence struct {
 // compared is how many of the first tools are compared.
 const compared = 20
 
-// EvidenceOf returns the evidence of a ranking, best first: the best score of an owner's
-// tools for a need, as a share of that of all tools, in the mean over the needs. A need
-// counts by the square of its best score, because what only leads up to a request is like
-// no tool.
+// EvidenceOf returns the evidence of a ranking, best first: the best score of an owner's tools
+// for a need as a share of the best score of all tools, in the mean over the needs. A need
+// counts by the square of its best score, because the preamble of a request resembles no tool.
 func EvidenceOf(items []Item) (e Evidence) {
 	if len(items) == 0 {
 		return e
@@ -57,8 +56,8 @@ type Classifier struct {
 	Bias       float64 `json:"bias"`
 	Coverage   float64 `json:"coverage"`
 	Lift       float64 `json:"lift"`
-	SingleFrom float64 `json:"single_from"` // probability from which a query is reranked as single
-	MultiTo    float64 `json:"multi_to"`    // probability to which it is as multi
+	SingleFrom float64 `json:"single_from"` // least probability of a query that is reranked as single
+	MultiTo    float64 `json:"multi_to"`    // greatest probability of a query that is reranked as multi
 }
 
 // Single returns the probability that one owner answers a query.
@@ -66,8 +65,8 @@ func (c *Classifier) Single(e Evidence) float64 {
 	return 1 / (1 + math.Exp(-c.Bias-c.Coverage*e.Coverage-c.Lift*e.Lift))
 }
 
-// Choose returns the algorithm for a query, none for what is undecided. A query of one
-// need is answered by one tool: there is nothing to bring together, or to spread.
+// Choose returns the algorithm for a query, or none if the probability is in between. One tool
+// answers a query of one need: there is nothing to bring together or to spread.
 func (c *Classifier) Choose(e Evidence) Algorithm {
 	switch p := c.Single(e); {
 	case e.Needs < 2:

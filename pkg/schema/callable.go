@@ -19,19 +19,19 @@ var (
 	localName    = regexp.MustCompile(`^[a-zA-Z0-9-][a-zA-Z0-9_-]*$`)
 )
 
-// maxCallableProvider is how many bytes of its provider a name with a hash has: it costs a
-// model tokens wherever it stands.
+// maxCallableProvider is how many bytes of its provider a name with a hash has. Every byte costs
+// a model tokens.
 const maxCallableProvider = 24
 
-// CallableName returns the name by which a language model calls the tool with an id, of a
-// provider, which may be empty, and with a name of its own at its source. It matches
+// CallableName returns the name that a language model uses to call a tool, given its id, its
+// provider, which may be empty, and its name at the source. The result matches
 // ^[a-zA-Z0-9_-]{1,64}$ and depends on nothing else.
 //
-// A tool with the id "github/create_issue" of github is called github_create_issue, one of
-// my_server my_server__create_issue, and one with the id translate, of nobody, translate.
-// Such plain names of two ids are never the same. Every other tool is called by its provider
-// and name, as far as they can be a part, and by 8 hex digits of the SHA-256 of its id:
-// such names of two ids may be the same, though never those of a plain one.
+// The tool "github/create_issue" of github is called github_create_issue, a tool of my_server
+// my_server__create_issue, and the tool "translate" without a provider translate. Such plain
+// names of two ids always differ. Every other tool is called by the usable characters of its
+// provider and name, and by 8 hex digits of the SHA-256 of its id: two ids may share such a
+// name, though never with a plain one.
 func CallableName(id, provider, name string) string {
 	if plain := plainName(id, provider); plain != "" && len(plain) <= MaxCallableName && !hashedForm.MatchString(plain) {
 		return plain
@@ -40,7 +40,7 @@ func CallableName(id, provider, name string) string {
 	return readableName(provider, strings.TrimPrefix(name, provider+"/")) + "_" + hex.EncodeToString(sum[:4])
 }
 
-// ValidateCallableName refuses what CallableName does not return. The error is an *Invalid
+// ValidateCallableName refuses names that CallableName never returns. The error is an *Invalid
 // with path "/callable_name".
 func ValidateCallableName(name string) error {
 	if !callableForm.MatchString(name) {
@@ -68,21 +68,21 @@ func plainName(id, provider string) string {
 	return ""
 }
 
-// readableName says in a name what can be said of provider and tool, with room for a hash.
+// readableName makes a readable name of provider and tool, with room for a hash.
 func readableName(provider, name string) string {
 	provider, name = callableWords(provider[strings.LastIndexByte(provider, '/')+1:]), callableWords(name)
-	const room = MaxCallableName - len("_00000000")
+	const limit = MaxCallableName - len("_00000000")
 	switch {
 	case provider == "" && name == "":
 		return "tool"
 	case provider == "" || name == "":
-		return cutWords(provider+name, room)
+		return cutWords(provider+name, limit)
 	}
 	provider = cutWords(provider, maxCallableProvider)
-	return provider + "_" + cutWords(name, room-len("_")-len(provider))
+	return provider + "_" + cutWords(name, limit-len("_")-len(provider))
 }
 
-// callableWords joins with "_" what of a text a name may hold.
+// callableWords joins the parts of a text that a name may have with "_".
 func callableWords(s string) string {
 	var words []string
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return !strings.ContainsRune(callableLetters, r) }) {
@@ -95,7 +95,7 @@ func callableWords(s string) string {
 
 const callableLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
-// cutWords returns at most n bytes of joined words, whole words where that leaves half of it.
+// cutWords returns at most n bytes of joined words: whole words if they fill half of it.
 func cutWords(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -1,17 +1,17 @@
 package schema
 
-// Connection says whether a tool can be called through this server by who asks.
+// Connection says whether the caller can call a tool through this server.
 type Connection struct {
 	Connected   bool    `json:"connected"`
-	Why         string  `json:"why,omitempty"`         // it cannot be called
-	Destructive bool    `json:"destructive,omitempty"` // a call may change or delete what is there
-	Health      *Health `json:"health,omitempty"`      // of recent calls; absent where there were none
+	Why         string  `json:"why,omitempty"`         // The reason why the tool cannot be called.
+	Destructive bool    `json:"destructive,omitempty"` // Whether a call may change or delete existing things.
+	Health      *Health `json:"health,omitempty"`      // The health of recent calls, absent without any.
 }
 
-// Health is how the recent calls of a tool went. What is ten minutes old counts half.
+// Health summarises the recent calls of a tool. A call that is ten minutes old counts half.
 type Health struct {
-	Calls         float64 `json:"calls"`                     // how many, those long ago for less
-	ErrorRate     float64 `json:"error_rate"`                // share without an answer of the tool, from 0 to 1
-	ToolErrorRate float64 `json:"tool_error_rate,omitempty"` // share of which the tool says that it failed
-	P50MS         float64 `json:"p50_ms,omitempty"`          // median time of an answer
+	Calls         float64 `json:"calls"`                     // The number of calls, with older calls counting less.
+	ErrorRate     float64 `json:"error_rate"`                // The share of calls that the tool did not answer, from 0 to 1.
+	ToolErrorRate float64 `json:"tool_error_rate,omitempty"` // The share of calls in which the tool reports a failure.
+	P50MS         float64 `json:"p50_ms,omitempty"`          // The median time of an answer in milliseconds.
 }

@@ -14,14 +14,13 @@ const MaxModel = 256
 // steps is the largest component of a Direction.
 const steps = 127
 
-// Direction is where an embedding points: every component as a share of the
-// largest one, in steps of 1/127, and without a length. In JSON it is base64
-// text of one byte a component. It has no NaN and never only zeros, and is
-// empty where there is no embedding.
+// Direction is the direction of an embedding: every component as a share of the largest one,
+// in steps of 1/127, without the length. In JSON it is base64 text of one byte a component. It
+// has no NaN and never only zeros. Without an embedding, it is empty.
 type Direction []int8
 
-// NewDirection returns the direction of v, nil where it has none: for the empty
-// vector, for zeros, and for what is not finite or too long to be an embedding.
+// NewDirection returns the direction of v, nil for a vector that is empty, zero, not finite or
+// too long to be an embedding.
 func NewDirection(v []float32) Direction {
 	var top float32
 	for _, x := range v {
@@ -40,7 +39,7 @@ func NewDirection(v []float32) Direction {
 	return d
 }
 
-// Validate refuses what NewDirection does not return. The error is an *Invalid
+// Validate refuses values that NewDirection never returns. The error is an *Invalid
 // with path "".
 func (d Direction) Validate() error {
 	if len(d) > MaxDimensions {
@@ -68,8 +67,8 @@ func (d Direction) Length() float64 {
 	return math.Sqrt(float64(square))
 }
 
-// Cosine returns the cosine of the angle between d and e, 0 where they are not
-// equally long or empty.
+// Cosine returns the cosine of the angle between d and e, 0 if they are empty or differ in
+// length.
 func (d Direction) Cosine(e Direction) float64 {
 	if len(d) != len(e) || len(d) == 0 {
 		return 0

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestADirectionIsWhereAVectorPoints(t *testing.T) {
@@ -21,18 +23,13 @@ func TestADirectionIsWhereAVectorPoints(t *testing.T) {
 		if d == nil || e == nil {
 			return
 		}
-		if err := d.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, d.Validate())
 		// Half a step in every component is what rounding may cost.
 		lost := 0.5*math.Sqrt(float64(n))/d.Length() + 0.5*math.Sqrt(float64(n))/e.Length()
 		if got, want := d.Cosine(e), cosine(a, b); math.Abs(got-want) > 2*lost+1e-6 {
 			t.Fatalf("cosine %v, want %v within %v", got, want, 2*lost)
 		}
-		raw, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(d))(t)
 		var back Direction
 		if err := json.Unmarshal(raw, &back); err != nil || !slices.Equal(back, d) {
 			t.Fatalf("%v came back as %v: %v", d, back, err)
@@ -49,7 +46,7 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-func TestWhatPointsNowhereHasNoDirection(t *testing.T) {
+func TestAnUnusableVectorHasNoDirection(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for name, v := range map[string][]float32{
 		"nothing": nil, "zeros": {0, 0}, "NaN": {1, nan}, "NaN first": {nan, 1}, "infinite": {inf, 1}, "minus infinite": {1, -inf},

@@ -33,37 +33,42 @@ func (d *Document) Validate() error {
 	c.texts("/examples", d.Examples, MaxExamples, MaxExample)
 	c.texts("/flags", d.Flags, MaxFlags, MaxID)
 	if c.count("/parameters", len(d.Parameters), MaxParameters) {
-		for i := range d.Parameters {
-			d.Parameters[i].check(&c, fmt.Sprintf("/parameters/%d", i))
+		for i, p := range d.Parameters {
+			path := fmt.Sprintf("/parameters/%d", i)
+			c.must(p.Name != "", path+"/name", "", "must not be empty")
+			c.text(path+"/name", p.Name, MaxName)
+			c.text(path+"/type", p.Type, MaxName)
+			c.text(path+"/description", p.Description, MaxParameterText)
+			c.text(path+"/default", p.Default, MaxParameterText)
+			c.text(path+"/example", p.Example, MaxParameterText)
+			c.texts(path+"/enum", p.Enum, MaxEnum, MaxParameterText)
 		}
 	}
-	d.Standardized.check(&c, "/standardized")
+	if o := d.Standardized; o != nil {
+		c.text("/standardized/prompt", o.Prompt, MaxID)
+		c.text("/standardized/model", o.Model, MaxModel)
+		c.text("/standardized/language", o.Language, MaxID)
+		c.text("/standardized/fallback", string(o.Fallback), MaxID)
+		c.text("/standardized/refused", o.Refused, MaxRefused)
+		c.texts("/standardized/fields", o.Fields, 3*MaxParameters, 2*MaxName)
+		c.texts("/standardized/missing", o.Missing, 3*MaxParameters, 2*MaxName)
+		c.texts("/standardized/violations", o.Violations, MaxViolations, MaxViolation)
+	}
 	return c.err
 }
 
-func (p *Parameter) check(c *checks, path string) {
-	c.must(p.Name != "", path+"/name", "", "must not be empty")
-	c.text(path+"/name", p.Name, MaxName)
-	c.text(path+"/type", p.Type, MaxName)
-	c.text(path+"/description", p.Description, MaxParameterText)
-	c.text(path+"/default", p.Default, MaxParameterText)
-	c.text(path+"/example", p.Example, MaxParameterText)
-	c.texts(path+"/enum", p.Enum, MaxEnum, MaxParameterText)
-}
-
-// Origin says how a document was made where a language model was to fill its
-// fields. Names, types, required flags, defaults and enums that the source
-// states are the source's in any case.
+// Origin says how a language model took part in a document. Names, types, required flags,
+// defaults and enums that the source states always come from the source.
 type Origin struct {
-	Prompt     string   `json:"prompt"`               // number and content hash of the prompt
-	Model      string   `json:"model"`                // that was to be asked
-	Language   string   `json:"language,omitempty"`   // that the fields were to be in (BCP 47); empty: the source's own
-	Fields     []string `json:"fields,omitempty"`     // what the model wrote: "description", "parameters/city/example"
-	Missing    []string `json:"missing,omitempty"`    // fields that could not be filled from the source
-	Repaired   bool     `json:"repaired,omitempty"`   // the model was asked a second time
-	Fallback   Fallback `json:"fallback,omitempty"`   // why the fields are the rules' alone; empty where they are not
-	Violations []string `json:"violations,omitempty"` // what was wrong with what was not taken of its answers
-	Refused    string   `json:"refused,omitempty"`    // the last answer that was not taken whole, at most MaxRefused bytes of it
+	Prompt     string   `json:"prompt"`               // The number and the content hash of the prompt.
+	Model      string   `json:"model"`                // The language model.
+	Language   string   `json:"language,omitempty"`   // The requested language of the fields (BCP 47); empty for the language of the source.
+	Fields     []string `json:"fields,omitempty"`     // The fields that the model wrote: "description", "parameters/city/example".
+	Missing    []string `json:"missing,omitempty"`    // The fields that the source leaves empty.
+	Repaired   bool     `json:"repaired,omitempty"`   // Whether the model was asked a second time.
+	Fallback   Fallback `json:"fallback,omitempty"`   // The reason why rules alone made the document; empty if the model contributed.
+	Violations []string `json:"violations,omitempty"` // The reasons why parts of the answers were not used.
+	Refused    string   `json:"refused,omitempty"`    // The beginning of the last answer with an unusable part.
 }
 
 // Pending reports whether a document waits for a language model to fill its fields.
@@ -71,11 +76,11 @@ func (d *Document) Pending() bool {
 	return d.Standardized != nil && d.Standardized.Fallback == FallbackPending
 }
 
-// maxUncovered is which share of its source a document may lack before it counts as
-// covering little.
+// maxUncovered is the share of its source that a document may lack before it counts as covering
+// little.
 const maxUncovered = .1
 
-// CoversLittle reports whether the fields had no room for much of the source.
+// CoversLittle reports whether much of the source did not fit into the fields.
 func (d *Document) CoversLittle() bool { return d.Uncovered > maxUncovered }
 
 // Fallback says why a document was made by rules alone.
@@ -83,11 +88,11 @@ type Fallback string
 
 // The reasons for making a document by rules alone.
 const (
-	FallbackPending     Fallback = "pending"     // the model has not answered yet: its document follows
-	FallbackUngrounded  Fallback = "ungrounded"  // its answers said what the source does not
-	FallbackMalformed   Fallback = "malformed"   // its answers did not have the shape that was asked for
-	FallbackDeclined    Fallback = "declined"    // it, or its endpoint, would not take the document
-	FallbackQuarantined Fallback = "quarantined" // the document was not shown to it
+	FallbackPending     Fallback = "pending"     // the model has not answered yet, and its document will follow
+	FallbackUngrounded  Fallback = "ungrounded"  // its answers are not grounded in the source
+	FallbackMalformed   Fallback = "malformed"   // its answers do not have the requested shape
+	FallbackDeclined    Fallback = "declined"    // the model or its endpoint refused the document
+	FallbackQuarantined Fallback = "quarantined" // the model did not see the document
 )
 
 // The limits of an origin, in bytes and counts.
@@ -96,18 +101,3 @@ const (
 	MaxViolations = 32
 	MaxViolation  = 512
 )
-
-// check checks an origin against its limits; none at all is valid.
-func (o *Origin) check(c *checks, path string) {
-	if o == nil {
-		return
-	}
-	c.text(path+"/prompt", o.Prompt, MaxID)
-	c.text(path+"/model", o.Model, MaxModel)
-	c.text(path+"/language", o.Language, MaxID)
-	c.text(path+"/fallback", string(o.Fallback), MaxID)
-	c.text(path+"/refused", o.Refused, MaxRefused)
-	c.texts(path+"/fields", o.Fields, 3*MaxParameters, 2*MaxName)
-	c.texts(path+"/missing", o.Missing, 3*MaxParameters, 2*MaxName)
-	c.texts(path+"/violations", o.Violations, MaxViolations, MaxViolation)
-}

@@ -1,9 +1,8 @@
-// Package schema is the vocabulary of toolstream: the tools and providers that
-// are indexed, the four fields they are standardized into, the queries that
-// find them and the weights that rank them.
+// Package schema is the vocabulary of toolstream: the tools and providers that are indexed,
+// the four fields of their documents, the queries that find them and the weights that rank
+// them.
 //
-// The types here are what travels between the stages and what the public API
-// speaks. They import the standard library and golang.org/x only, so that a
+// The stages and the public API exchange these types. They import the standard library and golang.org/x only, so that a
 // client in another repository can use them without pulling in a server.
 package schema
 
@@ -17,7 +16,7 @@ type Kind string
 // The kinds of entity.
 const (
 	KindTool     Kind = "tool"     // one callable: an API operation, an MCP tool, a function
-	KindProvider Kind = "provider" // what owns tools: an MCP server, an API, a collection
+	KindProvider Kind = "provider" // an owner of tools: an MCP server, an API, a collection
 )
 
 // Ref names an entity. Providers and tools have separate id spaces.
@@ -33,11 +32,10 @@ type Ref struct {
 // decides first. It is any number, often a time in nanoseconds; above 2^53
 // readers of JSON in other languages may round it. Revision is assigned at
 // acceptance from a hybrid logical clock in microseconds, so that it is unique,
-// monotonic per entity and exact as a JSON number (below 2^53). Edition tells
-// the documents apart that were made of one and the same raw document: a later
-// one, by a better prompt or once the language model was back, supersedes the
-// one before. It is the time of its making in microseconds, 0 where nothing but
-// rules was ever asked.
+// monotonic per entity and exact as a JSON number (below 2^53). Edition orders
+// the documents made of the same raw document: a later edition, by a better
+// prompt or after the language model was down, supersedes an earlier one. It is
+// the time in microseconds, or 0 if rules alone have made all of them.
 type Version struct {
 	Revision uint64 `json:"revision"`
 	Source   uint64 `json:"source_version,omitempty"`
@@ -60,28 +58,26 @@ func (v Version) Newer(old Version) bool {
 // IsZero reports whether no version was ever assigned.
 func (v Version) IsZero() bool { return v == Version{} }
 
-// Document is a standardized entity: the four fields of Multi-Field Tool
-// Retrieval (arXiv 2602.05366, section 3.1) with what retrieval needs beside
-// them.
+// Document is a standardized entity: the four fields of Multi-Field Tool Retrieval (arXiv
+// 2602.05366, section 3.1), and further fields for retrieval.
 type Document struct {
-	Name        string      `json:"name"`                  // as the source has it
-	Title       string      `json:"title,omitempty"`       // human-readable name, if the source has one
-	Tags        []string    `json:"tags,omitempty"`        // category, OpenAPI tags, owner name
-	Description string      `json:"description,omitempty"` // one paragraph: what it does and why
-	Parameters  []Parameter `json:"parameters,omitempty"`  // the second field
-	Response    string      `json:"response,omitempty"`    // what comes back, in prose
-	Examples    []string    `json:"examples,omitempty"`    // requests that the tool answers
-	Language    string      `json:"language,omitempty"`    // BCP 47, where known
-	Quality     Quality     `json:"quality,omitempty"`     // whether the document says enough
-	Uncovered   float64     `json:"uncovered,omitempty"`   // share of the words of the source that its fields have no room for: 0 to 1
-	Boilerplate []string    `json:"boilerplate,omitempty"` // sentences that the fields leave out, because they stand in a hundred tools
-	Flags       []string    `json:"flags,omitempty"`       // findings about the source text, e.g. "invisible-characters"
+	Name        string      `json:"name"`                  // The name as in the source.
+	Title       string      `json:"title,omitempty"`       // The human-readable name, if the source has one.
+	Tags        []string    `json:"tags,omitempty"`        // The category, the tags of OpenAPI and the name of the owner.
+	Description string      `json:"description,omitempty"` // What the tool does and why, in one paragraph.
+	Parameters  []Parameter `json:"parameters,omitempty"`  // The inputs of the tool.
+	Response    string      `json:"response,omitempty"`    // The result of the tool, in prose.
+	Examples    []string    `json:"examples,omitempty"`    // Requests that the tool answers.
+	Language    string      `json:"language,omitempty"`    // The language of the texts (BCP 47), if known.
+	Quality     Quality     `json:"quality,omitempty"`     // Whether the document says enough.
+	Uncovered   float64     `json:"uncovered,omitempty"`   // The share of the words of the source that did not fit into the fields, from 0 to 1.
+	Flags       []string    `json:"flags,omitempty"`       // Findings about the source text, such as "invisible-characters".
 
-	Quarantined  bool    `json:"quarantined,omitempty"`  // kept out of searches, because of its flags
-	Standardized *Origin `json:"standardized,omitempty"` // where a language model was to fill the fields
+	Quarantined  bool    `json:"quarantined,omitempty"`  // Whether its flags keep the document out of searches.
+	Standardized *Origin `json:"standardized,omitempty"` // The part of a language model in the document, if one is configured.
 }
 
-// Quality says how much the source gave to work with.
+// Quality says how much a source has to say.
 type Quality string
 
 // The qualities of a standardized document.
@@ -94,23 +90,23 @@ const (
 // names ("address.city"), array items "[]" ("items[].sku").
 type Parameter struct {
 	Name        string   `json:"name"`
-	Type        string   `json:"type,omitempty"`     // JSON Schema type, "array of string", "string (date-time)"
-	Required    bool     `json:"required,omitempty"` // the tool demands it
+	Type        string   `json:"type,omitempty"`     // The type in words of JSON Schema: "array of string", "string (date-time)".
+	Required    bool     `json:"required,omitempty"` // Whether the tool requires it.
 	Description string   `json:"description,omitempty"`
-	Default     string   `json:"default,omitempty"` // JSON text
-	Enum        []string `json:"enum,omitempty"`    // values that it may have
-	Example     string   `json:"example,omitempty"` // JSON text
+	Default     string   `json:"default,omitempty"` // The default as JSON text.
+	Enum        []string `json:"enum,omitempty"`    // The values that it may have.
+	Example     string   `json:"example,omitempty"` // An example as JSON text.
 }
 
-// Entity is what the catalogue says of one tool or provider.
+// Entity is one tool or provider in the catalogue.
 type Entity struct {
 	Ref
 	Version
-	Provider     string    `json:"provider,omitempty"`      // owner(tool); empty for providers and for tools without an owner
-	CallableName string    `json:"callable_name,omitempty"` // of a tool, as CallableName has it
-	From         string    `json:"from,omitempty"`          // name of the source that it was read from; empty: it was sent
-	Hash         string    `json:"hash,omitempty"`          // content hash of the raw document
+	Provider     string    `json:"provider,omitempty"`      // The owner of a tool; empty for providers and for tools without an owner.
+	CallableName string    `json:"callable_name,omitempty"` // The name by which a language model calls the tool.
+	From         string    `json:"from,omitempty"`          // The name of the source from which it was read; empty if it was sent.
+	Hash         string    `json:"hash,omitempty"`          // The content hash of the raw document.
 	Format       string    `json:"format,omitempty"`
 	Document     Document  `json:"document"`
-	Updated      time.Time `json:"updated"` // when the change was accepted
+	Updated      time.Time `json:"updated"` // The time when the change was accepted.
 }

@@ -10,18 +10,18 @@ const MaxFeedbackID = 1 << 10
 const MaxClient = 256
 
 // FeedbackEvents lists every event, from the weakest sign of use to the
-// strongest, then the bad ones, then those that teach nothing.
+// strongest, then the bad events, then events that teach nothing.
 func FeedbackEvents() []FeedbackEvent {
 	return []FeedbackEvent{Selected, Called, Succeeded, Failed, Rejected, ProtocolError, Timeout, Refused, InvalidArguments}
 }
 
-// Teaches reports whether an event says something of the tool's relevance.
+// Teaches reports whether an event says something about the tool's relevance.
 func (e FeedbackEvent) Teaches() bool {
 	return !slices.Contains([]FeedbackEvent{ProtocolError, Timeout, Refused, InvalidArguments}, e)
 }
 
-// Validate checks a feedback event. The tenant is checked where there is one:
-// a client does not send it. The error is an *Invalid.
+// Validate checks a feedback event. Clients send no tenant, so that it may be absent. The error
+// is an *Invalid.
 func (f *Feedback) Validate() error {
 	var c checks
 	c.text("/id", f.ID, MaxFeedbackID)

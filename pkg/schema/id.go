@@ -13,7 +13,7 @@ import (
 // MaxID is the longest id of an entity, in bytes.
 const MaxID = 256
 
-// tenantForm is what a tenant looks like: safe in keys, subjects and paths.
+// tenantForm is the form of a tenant, which is safe in keys, subjects and paths.
 var tenantForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // ValidateID checks the id of a tool or a provider: 1 to 256 bytes of UTF-8 in

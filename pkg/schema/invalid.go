@@ -17,7 +17,7 @@ const maxQuoted = 200
 // acceptable.
 type Invalid struct {
 	Path   string // JSON pointer (RFC 6901) to the value; "" is the whole document
-	Value  string // the value, at most 200 characters of it; empty where it is absent
+	Value  string // at most 200 characters of the value; empty if it is absent
 	Reason string // what would be acceptable
 }
 
@@ -101,8 +101,8 @@ func (c *checks) number(path string, x, least float64) {
 }
 
 // Quote renders a refused value for an error: strings quoted, objects and lists
-// as JSON, in ASCII with every invisible character escaped, and all of it cut
-// after 200 characters.
+// as JSON, in ASCII with every invisible character escaped, cut after 200
+// characters.
 func Quote(value any) string {
 	var out strings.Builder
 	writeJSON(&out, value)

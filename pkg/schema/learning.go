@@ -2,7 +2,7 @@ package schema
 
 import "time"
 
-// FeedbackEvent is what an agent did with a shown result.
+// FeedbackEvent is an agent's use of a shown result.
 type FeedbackEvent string
 
 // The feedback events.
@@ -14,59 +14,59 @@ const (
 	Rejected  FeedbackEvent = "rejected"
 )
 
-// What a call came to that says nothing of whether the tool was the right one: it is recorded
-// and teaches nothing.
+// The outcomes of calls that do not show whether the tool was the right one. They are recorded
+// and teach nothing.
 const (
-	ProtocolError    FeedbackEvent = "protocol_error"    // the tool's server did not answer as it should
+	ProtocolError    FeedbackEvent = "protocol_error"    // the tool's server violated the protocol
 	Timeout          FeedbackEvent = "timeout"           // it did not answer in time
 	Refused          FeedbackEvent = "refused"           // the call was not made
 	InvalidArguments FeedbackEvent = "invalid_arguments" // the arguments did not fit
 )
 
-// Forget stands in records alone, nobody reports it: what the client or the credential of
-// the record taught before is taken back.
+// Forget is an event of records, never of reports: it takes back what the client or the
+// credential of the record taught before.
 const Forget FeedbackEvent = "forget"
 
 // Feedback reports one event on one shown tool. The same ID counts once; an
 // empty ID is replaced by search, tool and event.
 type Feedback struct {
-	Schema   int           `json:"schema,omitempty"` // on the bus; absent is 1
+	Schema   int           `json:"schema,omitempty"` // The version of the record on the bus; absent for 1.
 	ID       string        `json:"id,omitempty"`
-	Tenant   string        `json:"tenant,omitempty"` // from the credential, never from a body
+	Tenant   string        `json:"tenant,omitempty"` // The tenant of the credential, never of a body.
 	SearchID string        `json:"search_id"`
 	ToolID   string        `json:"tool_id"`
 	Event    FeedbackEvent `json:"event"`
-	Client   string        `json:"client,omitempty"` // who reports, among those of the credential
+	Client   string        `json:"client,omitempty"` // Who reports, among the users of the credential.
 	Time     time.Time     `json:"time"`
 
-	Credential string `json:"credential,omitempty"` // name of the caller's token in the tenant, never from a body
+	Credential string `json:"credential,omitempty"` // The name of the caller's token in the tenant, never of a body.
 }
 
-// Impression records what a search showed, with the features it was ranked
-// by, so that feedback can be turned into training pairs.
+// Impression records the results of a search with the features of their ranking, so that
+// feedback can be turned into training pairs.
 type Impression struct {
-	Schema   int       `json:"schema,omitempty"` // on the bus; absent is 1
+	Schema   int       `json:"schema,omitempty"` // The version of the record on the bus; absent for 1.
 	SearchID string    `json:"search_id"`
 	Tenant   string    `json:"tenant"`
 	Query    string    `json:"query"`
 	Time     time.Time `json:"time"`
 	Weights  string    `json:"weights"`
-	Model    string    `json:"model,omitempty"`  // embedding model of the vector
-	Vector   Direction `json:"vector,omitempty"` // of the query; absent where it could not be embedded
-	Shown    []Shown   `json:"shown"`            // in rank order
+	Model    string    `json:"model,omitempty"`  // The embedding model of the vector.
+	Vector   Direction `json:"vector,omitempty"` // The direction of the query; absent if it could not be embedded.
+	Shown    []Shown   `json:"shown"`            // The results in rank order.
 }
 
 // Shown is one result of an impression.
 type Shown struct {
 	ID       string    `json:"id"`
-	Kind     Kind      `json:"kind,omitempty"` // absent is a tool
+	Kind     Kind      `json:"kind,omitempty"` // The kind of entity; absent for a tool.
 	Provider string    `json:"provider,omitempty"`
 	Score    float64   `json:"score"`
-	Features []float64 `json:"features"`          // in the order of fusion.FeatureNames
-	Matches  []Match   `json:"matches,omitempty"` // parameter matches, for the penalty's gradient
-	Also     []Offer   `json:"also,omitempty"`    // the copies that were named beside it
-	Step     int       `json:"step,omitempty"`    // from 1: the features are of that step, not of the query; of several
-	Before   int       `json:"before,omitempty"`  // place before users' clicks moved results of the search, from 1; absent where they moved none
+	Features []float64 `json:"features"`          // The values of the features in the order of fusion.FeatureNames.
+	Matches  []Match   `json:"matches,omitempty"` // The matches of the parameters, for the gradient of the penalty.
+	Also     []Offer   `json:"also,omitempty"`    // The copies that were named with the result.
+	Step     int       `json:"step,omitempty"`    // The step of the query, from 1, to which the features belong; absent for a query of one step.
+	Before   int       `json:"before,omitempty"`  // The place, from 1, before clicks of users moved results of the search; absent if they moved none.
 }
 
 // Match is one parameter's best argument match s_p.
@@ -75,22 +75,22 @@ type Match struct {
 	Required bool    `json:"req,omitempty"`
 }
 
-// Weights is one version of the fusion model. Content decides identity: Hash
-// covers every field but itself.
+// Weights is one version of the fusion model, identified by its content: Hash covers every
+// other field.
 type Weights struct {
-	Schema   int                `json:"schema"`           // of the form
-	Version  string             `json:"version"`          // "builtin", "reference" or "w<epoch>-<hash prefix>"
-	Epoch    uint64             `json:"epoch"`            // rises with every published version
-	Parent   string             `json:"parent,omitempty"` // version that these came from
-	Model    string             `json:"model,omitempty"`  // embedding model that they were learned with, whose searches rank by them
-	Features map[string]float64 `json:"features"`         // weight by feature name; absent is 0
-	Bias     float64            `json:"bias"`             // constant term
-	Tau      float64            `json:"tau"`              // in [0, 1]
-	Alpha    float64            `json:"alpha"`            // steepness of the gate, fixed at 15
-	Required float64            `json:"w_req"`            // > 0, a share of the best score; with schema 1 points of it
-	Optional float64            `json:"w_opt"`            // > 0, the same
+	Schema   int                `json:"schema"`           // The version of the format.
+	Version  string             `json:"version"`          // The name of the version: "builtin", "reference" or "w<epoch>-<hash prefix>".
+	Epoch    uint64             `json:"epoch"`            // A number that rises with every published version.
+	Parent   string             `json:"parent,omitempty"` // The version from which these weights were learned.
+	Model    string             `json:"model,omitempty"`  // The embedding model with which they were learned, and whose searches rank by them.
+	Features map[string]float64 `json:"features"`         // The weights by name of feature; 0 if absent.
+	Bias     float64            `json:"bias"`             // The constant term.
+	Tau      float64            `json:"tau"`              // The threshold of the gate, in [0, 1].
+	Alpha    float64            `json:"alpha"`            // The steepness of the gate, fixed at 15.
+	Required float64            `json:"w_req"`            // The price of a missing required parameter, above 0, as a share of the best score; in points with schema 1.
+	Optional float64            `json:"w_opt"`            // The price of a missing optional parameter, in the same unit.
 	Created  time.Time          `json:"created"`
-	Source   string             `json:"source,omitempty"`        // how it was made, in words
-	Trained  int                `json:"trained_pairs,omitempty"` // that they were fitted to
-	Hash     string             `json:"hash"`                    // hex SHA-256
+	Source   string             `json:"source,omitempty"`        // How the weights were made, in words.
+	Trained  int                `json:"trained_pairs,omitempty"` // The number of pairs to which they were fitted.
+	Hash     string             `json:"hash"`                    // The hex SHA-256 of the content.
 }

@@ -16,9 +16,8 @@ const (
 	MaxVersion   = 64   // name of a version of the weights
 )
 
-// Normalize fills in what the request leaves to its default and checks the
-// rest. It reports whether K was above MaxK and has been lowered to it. The
-// error is an *Invalid; the request is then not to be answered.
+// Normalize fills in defaults and checks the request. It reports whether K was above MaxK and
+// has been lowered to it. The error is an *Invalid; such a request must not be answered.
 func (r *SearchRequest) Normalize() (capped bool, err error) {
 	if r.K == 0 {
 		r.K = DefaultK
@@ -45,72 +44,52 @@ func (r *SearchRequest) validate() error {
 		"/rank", string(r.Rank), "must be %q, %q or %q", RankTools, RankProviders, RankAuto)
 	c.must(r.Rewrite == RewriteAuto || r.Rewrite == RewriteOff, "/rewrite", string(r.Rewrite), "must be %q or %q", RewriteAuto, RewriteOff)
 	c.add(r.Rerank.Validate())
-	c.needs(r.Needs)
-	c.steps(r.Steps, r.Needs)
+	if c.count("/needs", len(r.Needs), MaxNeeds) {
+		for i, need := range r.Needs {
+			path := fmt.Sprintf("/needs/%d", i)
+			c.must(!isBlank(need.UserIntent) || !isBlank(need.ToolDescription) || !isBlank(need.ExpectedResponse), path, "", "must say something")
+			c.text(path+"/user_intent", need.UserIntent, MaxNeedText)
+			c.text(path+"/tool_description", need.ToolDescription, MaxNeedText)
+			c.text(path+"/expected_response", need.ExpectedResponse, MaxNeedText)
+		}
+	}
+	if c.count("/steps", len(r.Steps), MaxNeeds) {
+		c.must(len(r.Steps) == 0 || len(r.Needs) == 0, "/steps", len(r.Steps), "must be absent if needs are given")
+		for i, step := range r.Steps {
+			path := fmt.Sprintf("/steps/%d", i)
+			c.must(!isBlank(step), path, step, "must not be empty")
+			c.text(path, step, MaxNeedText)
+		}
+	}
 	c.must(len(r.Needs) > 0 || len(r.Steps) > 0 || !isBlank(r.Query), "/query", r.Query, "must not be empty")
-	c.arguments(r.Arguments)
+	if c.count("/arguments", len(r.Arguments), MaxArguments) {
+		for _, name := range sortedKeys(r.Arguments) {
+			path := "/arguments/" + pointer(name)
+			c.must(!isBlank(name) && len(name) <= MaxID, path, name, "must be named with 1 to %d bytes", MaxID)
+			c.text(path, r.Arguments[name], MaxNeedText)
+		}
+	}
 	c.text("/session", r.Session, MaxClient)
 	c.text("/weights", r.Weights, MaxVersion)
 	c.must(r.MinConfidence >= 0 && r.MinConfidence <= 1, "/min_confidence", r.MinConfidence, "must be from 0 to 1")
-	r.Filters.check(&c)
+	c.texts("/filters/providers", r.Filters.Providers, MaxFilters, MaxID)
+	c.texts("/filters/tags", r.Filters.Tags, MaxFilters, MaxID)
+	c.texts("/filters/ids", r.Filters.IDs, MaxFilters, MaxID)
+	if c.count("/filters/kinds", len(r.Filters.Kinds), MaxFilters) {
+		for i, kind := range r.Filters.Kinds {
+			c.add(kind.validate(fmt.Sprintf("/filters/kinds/%d", i)))
+		}
+	}
 	r.Wanted.check(&c)
 	c.texts("/exclude_flags", r.Exclude, MaxFilters, MaxID)
 	return c.err
 }
 
-// Validate refuses unknown ways of reranking. The empty one is valid.
+// Validate refuses unknown ways of reranking. An empty one is valid.
 func (r Rerank) Validate() error {
 	switch r {
 	case "", RerankOff, RerankSingle, RerankMulti, RerankAuto:
 		return nil
 	}
 	return invalid("/rerank", string(r), "must be %q, %q, %q or %q", RerankAuto, RerankOff, RerankSingle, RerankMulti)
-}
-
-func (c *checks) needs(needs []Need) {
-	if !c.count("/needs", len(needs), MaxNeeds) {
-		return
-	}
-	for i, need := range needs {
-		path := fmt.Sprintf("/needs/%d", i)
-		c.must(!isBlank(need.UserIntent) || !isBlank(need.ToolDescription) || !isBlank(need.ExpectedResponse), path, "", "must say something")
-		c.text(path+"/user_intent", need.UserIntent, MaxNeedText)
-		c.text(path+"/tool_description", need.ToolDescription, MaxNeedText)
-		c.text(path+"/expected_response", need.ExpectedResponse, MaxNeedText)
-	}
-}
-
-func (c *checks) steps(steps []string, needs []Need) {
-	if !c.count("/steps", len(steps), MaxNeeds) {
-		return
-	}
-	c.must(len(steps) == 0 || len(needs) == 0, "/steps", len(steps), "must be absent where needs are given")
-	for i, step := range steps {
-		path := fmt.Sprintf("/steps/%d", i)
-		c.must(!isBlank(step), path, step, "must not be empty")
-		c.text(path, step, MaxNeedText)
-	}
-}
-
-func (c *checks) arguments(arguments map[string]string) {
-	if !c.count("/arguments", len(arguments), MaxArguments) {
-		return
-	}
-	for _, name := range sortedKeys(arguments) {
-		path := "/arguments/" + pointer(name)
-		c.must(!isBlank(name) && len(name) <= MaxID, path, name, "must be named with 1 to %d bytes", MaxID)
-		c.text(path, arguments[name], MaxNeedText)
-	}
-}
-
-func (f *Filters) check(c *checks) {
-	c.texts("/filters/providers", f.Providers, MaxFilters, MaxID)
-	c.texts("/filters/tags", f.Tags, MaxFilters, MaxID)
-	c.texts("/filters/ids", f.IDs, MaxFilters, MaxID)
-	if !c.count("/filters/kinds", len(f.Kinds), MaxFilters) {
-		return
-	}
-	for i, kind := range f.Kinds {
-		c.add(kind.validate(fmt.Sprintf("/filters/kinds/%d", i)))
-	}
 }

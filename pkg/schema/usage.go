@@ -9,33 +9,33 @@ import (
 // UsageSchema is the newest version of Usage.
 const UsageSchema = 1
 
-// MaxAsked is how many queries a table of usage holds of a tool.
+// MaxAsked is how many queries of a tool Usage has.
 const MaxAsked = 8
 
-// Usage is what a tenant's feedback says of its tools beside their texts. The
-// numbers are feature values, ready to be weighted.
+// Usage has the features of a tenant's tools that follow from feedback. The numbers are feature
+// values, ready to be weighted.
 type Usage struct {
 	Schema   int                           `json:"schema"`
 	Tenant   string                        `json:"tenant"`
-	Epoch    uint64                        `json:"epoch"`              // rises with every published version
-	Prior    map[string]float64            `json:"prior"`              // tool id to log(1 + decayed uses)
-	CoUse    map[string]map[string]float64 `json:"co_use,omitempty"`   // tool id to tool id to log(1 + decayed uses for the same search); symmetric
-	Withheld bool                          `json:"withheld,omitempty"` // prior, co_use and asked say which tools are known, and have no say in rankings
-	Model    string                        `json:"model,omitempty"`    // embedding model of asked
-	Asked    map[string][]Direction        `json:"asked,omitempty"`    // tool id to the queries that it was used for, at most 8 that stand for all
-	Came     []Outcome                     `json:"came,omitempty"`     // of the questions of that model that were asked last
+	Epoch    uint64                        `json:"epoch"`              // A number that rises with every published version.
+	Prior    map[string]float64            `json:"prior"`              // Tool id to log(1 + decayed uses).
+	CoUse    map[string]map[string]float64 `json:"co_use,omitempty"`   // Tool id to tool id to log(1 + decayed uses for the same search); symmetric.
+	Withheld bool                          `json:"withheld,omitempty"` // Whether prior, co_use and asked only tell which tools are known, and do not affect rankings.
+	Model    string                        `json:"model,omitempty"`    // The embedding model of asked.
+	Asked    map[string][]Direction        `json:"asked,omitempty"`    // Tool id to the queries for which it was used: at most 8 that represent all.
+	Came     []Outcome                     `json:"came,omitempty"`     // The outcomes of the most recent queries of the model.
 	Updated  time.Time                     `json:"updated"`
 }
 
-// Outcome is what came of searches for the same: by tool id the log of how much
-// likelier that is where the tool is right for them than where it is not.
+// Outcome is the feedback on searches for the same: by tool id, the log of the likelihood ratio
+// of that feedback for a tool that is right for them and one that is not.
 type Outcome struct {
 	Query Direction          `json:"query"`
 	Tools map[string]float64 `json:"tools"`
 }
 
-// Validate checks tenant and numbers, which are finite and not negative, and
-// that what was asked is of one number of dimensions. The error is an *Invalid.
+// Validate checks the tenant, that numbers are finite and not negative, and that all queries
+// have the same number of dimensions. The error is an *Invalid.
 func (u *Usage) Validate() error {
 	var c checks
 	c.must(u.Schema >= 1 && u.Schema <= UsageSchema, "/schema", u.Schema, "must be 1 to %d", UsageSchema)
@@ -64,7 +64,7 @@ func (u *Usage) Validate() error {
 	return c.err
 }
 
-// direction checks an embedding among others.
+// direction checks an embedding with a given number of dimensions.
 func (c *checks) direction(path string, d Direction, dimensions int) {
 	c.must(len(d) > 0 && len(d) == dimensions, path, len(d), "must all have the same number of dimensions")
 	if err := d.Validate(); err != nil {
@@ -72,8 +72,8 @@ func (c *checks) direction(path string, d Direction, dimensions int) {
 	}
 }
 
-// mostUses bounds the logarithms of counts: those of all atoms there are would stay
-// below it, and their exponentials are finite.
+// mostUses bounds the logarithms of counts. A count of all atoms stays below it, and its
+// exponential is finite.
 const mostUses = 200
 
 func (c *checks) uses(path string, uses map[string]float64) {

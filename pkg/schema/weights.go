@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// WeightsSchema is the newest version of Weights that this code reads and the
-// one that it writes.
+// WeightsSchema is the newest version of Weights that this code reads, and the version that it
+// writes.
 const WeightsSchema = 2
 
 // WeightsInPoints is the version of Weights whose prices of missing parameters are
@@ -21,9 +21,8 @@ const WeightsInPoints = 1
 // finite whatever the features are.
 const MaxWeight = 1e9
 
-// ModelOwner names a tenant's searches by an embedding model in the keys of
-// stores: the tenant, then a dot and what a hash makes of the model's name; the
-// tenant alone where the model has no name.
+// ModelOwner names a tenant's searches by an embedding model in the keys of stores: the tenant,
+// a dot and a hash of the model's name, or the tenant alone if the model has no name.
 func ModelOwner(tenant, model string) string {
 	if model == "" {
 		return tenant
@@ -32,9 +31,8 @@ func ModelOwner(tenant, model string) string {
 	return tenant + "." + hex.EncodeToString(sum[:6])
 }
 
-// Validate checks every number of the weights. It returns an *Invalid for the
-// first one that is not acceptable. Feature names and the hash are checked by
-// fusion.ModelOf, which knows them.
+// Validate checks every number of the weights. The error is an *Invalid about the first one
+// that is not acceptable. fusion.ModelOf checks the names of features and the hash.
 func (w *Weights) Validate() error {
 	var c checks
 	c.must(w.Schema >= 1 && w.Schema <= WeightsSchema, "/schema", w.Schema, "must be 1 to %d", WeightsSchema)
@@ -55,7 +53,7 @@ func (w *Weights) Validate() error {
 }
 
 // ContentHash returns the hex SHA-256 of the weights as JSON with sorted keys,
-// without the hash itself. It fails where a number is not finite.
+// without the hash itself. It fails if a number is not finite.
 func (w *Weights) ContentHash() (string, error) {
 	bare := *w
 	bare.Hash = ""

@@ -13,21 +13,21 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// When the breaker opens, and for how long.
+// When a breaker opens, and for how long.
 const (
 	failuresInRow = 5                // without an answer between them
-	breakerPause  = 30 * time.Second // then one call is let through
+	breakerPause  = 30 * time.Second // then one call tries
 )
 
 // breaker is the circuit breaker of a source. While it is open, no calls are made there.
 type breaker struct {
-	of    *gobreaker.CircuitBreaker[schema.CallResult]
-	until atomic.Int64 // when it is tried again, Unix nanoseconds; 0: now
+	circuit *gobreaker.CircuitBreaker[schema.CallResult]
+	until   atomic.Int64 // when it is tried again, Unix nanoseconds; 0: now
 }
 
 func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
 	b := &breaker{}
-	b.of = gobreaker.NewCircuitBreaker[schema.CallResult](gobreaker.Settings{
+	b.circuit = gobreaker.NewCircuitBreaker[schema.CallResult](gobreaker.Settings{
 		Name: name, Timeout: pause,
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= failuresInRow },
 		IsSuccessful: sourceAnswered,
@@ -46,8 +46,8 @@ func newBreaker(name string, pause time.Duration, log *slog.Logger) *breaker {
 	return b
 }
 
-// sourceAnswered reports whether a call shows that its source is there: a tool that is not known to
-// it, or not to be had without a credential, does.
+// sourceAnswered reports whether a call shows that its source is up: answers that the tool is
+// unknown, or that a credential is missing, do.
 func sourceAnswered(err error) bool {
 	var e *Error
 	if errors.As(err, &e) {
@@ -56,7 +56,7 @@ func sourceAnswered(err error) bool {
 	return err == nil
 }
 
-// ours reports whether this server has not made a call, which says nothing of the source.
+// ours reports whether this server did not make the call, which says nothing about the source.
 func ours(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Outcome == schema.CallRefused || e.Outcome == schema.CallInvalidArguments || e.apart)
@@ -64,7 +64,7 @@ func ours(err error) bool {
 
 // try makes a call unless the breaker is open.
 func (b *breaker) try(call func() (schema.CallResult, error)) (schema.CallResult, error) {
-	result, err := b.of.Execute(call)
+	result, err := b.circuit.Execute(call)
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		return schema.CallResult{}, b.refusal()
 	}
@@ -73,21 +73,16 @@ func (b *breaker) try(call func() (schema.CallResult, error)) (schema.CallResult
 
 // refusal returns the error of a call to a source whose breaker is open.
 func (b *breaker) refusal() error {
-	wait := b.wait()
+	wait := max(time.Until(time.Unix(0, b.until.Load())), time.Second)
 	return busy(http.StatusServiceUnavailable, wait, "the source of this tool did not answer %d calls in a row; it is tried again in %d s", failuresInRow, seconds(wait))
 }
 
 // open reports whether no calls are made.
-func (b *breaker) open() bool { return b.of.State() == gobreaker.StateOpen }
+func (b *breaker) open() bool { return b.circuit.State() == gobreaker.StateOpen }
 
-// idle reports whether nothing is known against the source.
+// idle reports whether the breaker is closed and the last call succeeded.
 func (b *breaker) idle() bool {
-	return b.of.State() == gobreaker.StateClosed && b.of.Counts().ConsecutiveFailures == 0
-}
-
-// wait returns after how long the source is tried again.
-func (b *breaker) wait() time.Duration {
-	return max(time.Until(time.Unix(0, b.until.Load())), time.Second)
+	return b.circuit.State() == gobreaker.StateClosed && b.circuit.Counts().ConsecutiveFailures == 0
 }
 
 // seconds rounds up.

@@ -1,13 +1,11 @@
 package calls
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -28,16 +26,5 @@ func TestCallsThatAreNotMadeDoNotConcernTheBreaker(t *testing.T) {
 	}
 	if end(unanswered("down")); !b.open() {
 		t.Error("calls that were not made count as answers")
-	}
-}
-
-func TestAFullPoolIsNoFaultOfTheSource(t *testing.T) {
-	p := &pool{now: time.Now, entries: map[connKey]*entry{}}
-	for i := range maxConnections {
-		p.entries[connKey{source: string(rune(i))}] = &entry{users: 1}
-	}
-	var e *Error
-	if _, _, err := p.take(t.Context(), connKey{source: "new"}, source.Spec{}, false, ""); !errors.As(err, &e) || e.Outcome != schema.CallRefused || e.Status != http.StatusServiceUnavailable || e.RetryAfter <= 0 {
-		t.Errorf("%+v", err)
 	}
 }

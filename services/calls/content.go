@@ -1,17 +1,20 @@
 package calls
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -24,11 +27,11 @@ func textBlock(said string) json.RawMessage {
 	return raw
 }
 
-// fit returns content blocks of at most so many bytes, and whether something was cut off or
-// left out. Texts are cut; of anything else that does not fit a note says what it was, and of
-// what comes after that how much it was.
+// fit returns content blocks of at most so many bytes, and whether anything was cut off or left
+// out. Texts are cut; a note replaces any other block that does not fit, and another note all
+// later blocks.
 func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
-	out = []json.RawMessage{} // which is never null
+	out = []json.RawMessage{} // never null
 	left := most
 	for i, block := range blocks {
 		if len(block) <= left {
@@ -55,14 +58,14 @@ func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
 	return out, false
 }
 
-// maxMedia bounds what is told of a media type, in bytes.
+// maxMedia bounds a media type in a note, in bytes.
 const maxMedia = 100
 
 // maxState bounds a request_state in bytes, as calls take it back.
 const maxState = 64 << 10
 
-// maxDepth bounds how deep the JSON of an answer is nested: clients give up, or end, at a
-// thousand levels.
+// maxDepth bounds the nesting of the JSON of an answer: clients give up, or crash, at a thousand
+// levels.
 const maxDepth = 500
 
 // tooDeep reports whether valid JSON is nested deeper than maxDepth.
@@ -86,7 +89,7 @@ func tooDeep[T ~[]byte](body T) bool {
 	return false
 }
 
-// resultOf returns the result of an MCP server's answer. What it asks for has to fit as a
+// resultOf returns the result of an MCP server's answer. Its input requests have to fit as a
 // whole.
 func resultOf(a source.Answer, most int) (schema.CallResult, error) {
 	r := schema.CallResult{Outcome: schema.CallOK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
@@ -101,6 +104,11 @@ func resultOf(a source.Answer, most int) (schema.CallResult, error) {
 	case a.IsError:
 		r.Outcome = schema.CallToolError
 	}
+	for _, block := range a.Content {
+		if why := unsafe(block); why != "" {
+			return schema.CallResult{}, &source.CallError{Refused: true, Err: errors.New(why)}
+		}
+	}
 	r.Content, r.Truncated = fit(a.Content, most)
 	if len(r.Structured) > most {
 		r.Structured, r.Truncated = nil, true
@@ -108,14 +116,41 @@ func resultOf(a source.Answer, most int) (schema.CallResult, error) {
 	return r, nil
 }
 
-// resultOfHTTP returns the result of an HTTP API's answer, of whose body there may be more
-// than was read.
+// unsafe says why a content block must not go on to clients, "" of others: a client may open a link,
+// or write a media type into a header.
+func unsafe(block json.RawMessage) string {
+	if !bytes.Contains(block, []byte("mimeType")) && !bytes.Contains(block, []byte("resource_link")) {
+		return ""
+	}
+	var is struct {
+		Type     string `json:"type"`
+		URI      string `json:"uri"`
+		MIMEType string `json:"mimeType"`
+		Resource struct {
+			MIMEType string `json:"mimeType"`
+		} `json:"resource"`
+	}
+	_ = json.Unmarshal(block, &is) // the adapter has written it
+	if strings.ContainsFunc(is.MIMEType+is.Resource.MIMEType, unicode.IsControl) {
+		return "the answer has a media type with control characters"
+	}
+	shown := strings.ToLower(strings.Join(strings.FieldsFunc(is.URI, func(r rune) bool { return r <= ' ' }), "")) // as browsers read it
+	for _, scheme := range []string{"javascript:", "vbscript:", "data:"} {
+		if is.Type == "resource_link" && strings.HasPrefix(shown, scheme) {
+			return "the answer links to an address that may run a script"
+		}
+	}
+	return ""
+}
+
+// resultOfHTTP returns the result of an HTTP API's answer. If body is longer than most, the rest
+// of it was not read.
 func resultOfHTTP(resp *http.Response, body []byte, most int) schema.CallResult {
 	r := schema.CallResult{Outcome: schema.CallOK, Status: resp.StatusCode, Content: []json.RawMessage{}}
 	if whole := len(body) <= most; !whole {
 		body, r.Truncated = body[:most], true
 	}
-	media, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // empty where there is none
+	media, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // "" without the header
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		r.Outcome, r.IsError = schema.CallToolError, true
 	}
@@ -143,10 +178,10 @@ func isJSON(media string) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
-// isText reports whether a body is text, by its type, or where it has none by its beginning.
+// isText reports whether a body is text, by its type, or without a type by its beginning.
 func isText(media string, body []byte) bool {
 	if media == "" {
-		media, _, _ = mime.ParseMediaType(http.DetectContentType(body)) // of its own making
+		media, _, _ = mime.ParseMediaType(http.DetectContentType(body)) // a valid type
 	}
 	switch {
 	case strings.HasPrefix(media, "text/"), isJSON(media), strings.HasSuffix(media, "+xml"), strings.HasSuffix(media, "+yaml"):
@@ -160,10 +195,10 @@ func isText(media string, body []byte) bool {
 	return false
 }
 
-// answerURI stands for the address of an answer, which is not for everybody who calls a tool.
+// answerURI replaces the address of an answer, which callers of a tool do not learn.
 const answerURI = "urn:toolstream:answer"
 
-// binaryBlock is a content block of anything that is no text.
+// binaryBlock is a content block of a body that is not text.
 func binaryBlock(media string, body []byte) json.RawMessage {
 	data := base64.StdEncoding.EncodeToString(body)
 	kind, _, _ := strings.Cut(media, "/")

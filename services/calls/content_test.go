@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // However many blocks a server sends, and whatever it calls them, no more than the limit goes
@@ -60,6 +60,24 @@ func TestNoAnswerIsNestedTooDeep(t *testing.T) {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}}
 		if r := resultOfHTTP(resp, body, 1<<20); (r.Structured == nil) != deep || len(r.Content) != 1 {
 			t.Errorf("%d deep, of an API: structured %.20s", depth, r.Structured)
+		}
+	}
+}
+
+// A link that runs a script, or a media type that is more than one line, goes on to no client.
+func TestNoAnswerCarriesAScriptOrALineEnd(t *testing.T) {
+	for block, want := range map[string]bool{
+		`{"type":"resource_link","name":"a","uri":"javascript:alert(1)"}`:                                   false,
+		`{"type":"resource_link","name":"a","uri":" java\nScript:alert(1)"}`:                                false,
+		`{"type":"resource_link","name":"a","uri":"data:text/html,x"}`:                                      false,
+		`{"type":"image","data":"","mimeType":"image/png\r\nX: y"}`:                                         false,
+		`{"type":"resource","resource":{"uri":"urn:x","mimeType":"text/plain\r\nX: y","text":"a"}}`:         false,
+		`{"type":"resource_link","name":"a","uri":"https://a.example/javascript:","mimeType":"text/plain"}`: true,
+		`{"type":"resource_link","name":"a","uri":"note://1"}`:                                              true,
+		`{"type":"text","text":"javascript:alert(1) of the mimeType"}`:                                      true,
+	} {
+		if _, err := resultOf(source.Answer{Content: []json.RawMessage{json.RawMessage(block)}}, 1<<20); (err == nil) != want {
+			t.Errorf("%s: %v", block, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// How long the calls of a tool count.
+// How long and how much the calls of a tool count.
 const (
 	halfLife    = 10 * time.Minute
 	maxTools    = 20_000
@@ -23,7 +23,7 @@ const (
 // toolKey names a tool of a tenant.
 type toolKey struct{ tenant, id string }
 
-// toolHealth is what is known of the recent calls of a tool.
+// toolHealth counts the recent calls of a tool.
 type toolHealth struct {
 	calls, failed, toolErrors float64 // decayed
 	at                        time.Time
@@ -31,7 +31,7 @@ type toolHealth struct {
 	next                      int
 }
 
-// health keeps that of the tools that were called last.
+// health counts the calls of the tools that were called last.
 type health struct {
 	now func() time.Time
 
@@ -39,79 +39,74 @@ type health struct {
 	list *lru.Cache[toolKey, *toolHealth]
 }
 
-func newHealth(now func() time.Time) *health {
-	list, _ := lru.New[toolKey, *toolHealth](maxTools) // which fails for none at all
-	return &health{now: now, list: list}
-}
-
-// note takes the outcome of a call that was made.
-func (r *health) note(key toolKey, outcome schema.CallOutcome, took time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	of, ok := r.list.Get(key)
+// add counts the outcome of a call that was made.
+func (h *health) add(key toolKey, outcome schema.CallOutcome, took time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, ok := h.list.Get(key)
 	if !ok {
-		of = &toolHealth{at: r.now()}
-		r.list.Add(key, of)
+		t = &toolHealth{at: h.now()}
+		h.list.Add(key, t)
 	}
-	of.decay(r.now())
-	of.calls++
+	t.decay(h.now())
+	t.calls++
 	switch outcome {
 	case schema.CallProtocolError, schema.CallTimeout:
-		of.failed++
+		t.failed++
 		return
 	case schema.CallToolError:
-		of.toolErrors++
+		t.toolErrors++
 	}
 	ms := float64(took.Microseconds()) / 1000
-	if len(of.times) < maxTimes {
-		of.times = append(of.times, ms)
+	if len(t.times) < maxTimes {
+		t.times = append(t.times, ms)
 	} else {
-		of.times[of.next%maxTimes] = ms
+		t.times[t.next%maxTimes] = ms
 	}
-	of.next++
+	t.next++
 }
 
-// decay lets what was noted count for less.
-func (r *toolHealth) decay(now time.Time) {
-	factor := math.Exp2(-float64(now.Sub(r.at)) / float64(halfLife))
-	r.calls, r.failed, r.toolErrors, r.at = r.calls*factor, r.failed*factor, r.toolErrors*factor, now
+// decay makes earlier calls count for less.
+func (t *toolHealth) decay(now time.Time) {
+	factor := math.Exp2(-float64(now.Sub(t.at)) / float64(halfLife))
+	t.calls, t.failed, t.toolErrors, t.at = t.calls*factor, t.failed*factor, t.toolErrors*factor, now
 }
 
-// of returns the health of a tool, nil where nothing recent is known of it.
-func (r *health) of(key toolKey) *schema.Health {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	of, ok := r.list.Peek(key)
+// get returns the health of a tool, nil without recent calls.
+func (h *health) get(key toolKey) *schema.Health {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, ok := h.list.Peek(key)
 	if !ok {
 		return nil
 	}
-	of.decay(r.now())
-	if of.calls < 0.5 {
+	t.decay(h.now())
+	if t.calls < 0.5 {
 		return nil
 	}
-	h := &schema.Health{Calls: round(of.calls), ErrorRate: round(of.failed / of.calls), ToolErrorRate: round(of.toolErrors / of.calls)}
-	if len(of.times) > 0 {
-		sorted := slices.Sorted(slices.Values(of.times))
-		h.P50MS = sorted[len(sorted)/2]
+	out := &schema.Health{Calls: round(t.calls), ErrorRate: round(t.failed / t.calls), ToolErrorRate: round(t.toolErrors / t.calls)}
+	if len(t.times) > 0 {
+		sorted := slices.Sorted(slices.Values(t.times))
+		out.P50MS = sorted[len(sorted)/2]
 	}
-	return h
+	return out
 }
 
 func round(x float64) float64 { return math.Round(x*100) / 100 }
 
 // fails reports whether nearly all recent calls of a tool had no answer.
-func (r *health) fails(key toolKey) bool {
-	h := r.of(key)
-	return h != nil && h.Calls*h.ErrorRate >= leastFailed-0.5 && h.ErrorRate >= mostFailing
+func (h *health) fails(key toolKey) bool {
+	recent := h.get(key)
+	return recent != nil && recent.Calls*recent.ErrorRate >= leastFailed-0.5 && recent.ErrorRate >= mostFailing
 }
 
 // erase forgets the tools of a tenant.
-func (r *health) erase(tenant string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, key := range r.list.Keys() {
+func (h *health) erase(tenant string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, key := range h.list.Keys() {
 		if key.tenant == tenant {
-			r.list.Remove(key)
+			h.list.Remove(key)
 		}
 	}
 }

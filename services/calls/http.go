@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/toolstream/toolstream/internal/operation"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/tooldoc/operation"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -30,7 +30,12 @@ func (s *Service) overHTTP(ctx context.Context, c *call, client *http.Client) (s
 		return schema.CallResult{}, refused(http.StatusConflict, "the operation cannot be called: %s", problem(err))
 	}
 	once := *client
-	once.CheckRedirect = sameHost
+	once.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if first := via[0].Method; first != http.MethodGet && first != http.MethodHead {
+			return http.ErrUseLastResponse
+		}
+		return client.CheckRedirect(next, via)
+	}
 	resp, err := once.Do(req)
 	if err != nil {
 		return schema.CallResult{}, lost(ctx, err, !sent.Load())
@@ -51,18 +56,18 @@ func lost(ctx context.Context, err error, unsent bool) error {
 	return &source.CallError{Unsent: unsent, Err: err}
 }
 
-// address sets the address that an operation of an HTTP API is called at: the first of its
-// document, or that of the settings. One on another host than the source has is somebody
-// else's word, as a source is that another one has found: it reaches no address that the
-// source's user has not asked for.
-func (c *call) address() error {
-	if c.to.spec.Kind != source.OpenAPI {
+// chooseServer sets the base address of an HTTP API: the first server of the document, or that
+// of the settings. If its host is not the source's, the document's word counts no more than that
+// of a source that another source has found: it reaches only addresses that the source's user
+// asked for.
+func (c *call) chooseServer() error {
+	if c.target.spec.Kind != source.OpenAPI {
 		return nil
 	}
 	if c.unreadable != nil {
 		return refused(http.StatusConflict, "the operation cannot be called: %s", c.unreadable)
 	}
-	if c.server = c.to.server; c.server != "" {
+	if c.server = c.target.server; c.server != "" {
 		return nil
 	}
 	servers := c.operation.Servers()
@@ -70,7 +75,7 @@ func (c *call) address() error {
 		return refused(http.StatusConflict, "the tool's document names no server with an address")
 	}
 	c.server = servers[0]
-	c.to.found = c.to.found || hostOf(c.server) != hostOf(c.to.spec.URL)
+	c.target.found = c.target.found || hostOf(c.server) != hostOf(c.target.spec.URL)
 	return nil
 }
 
@@ -81,23 +86,4 @@ func hostOf(address string) string {
 		return ""
 	}
 	return strings.ToLower(u.Hostname())
-}
-
-// maxRedirects bounds the redirects of a call.
-const maxRedirects = 5
-
-var errRedirect = errors.New("it redirects to another host")
-
-// sameHost follows redirects of what changes nothing, within a host.
-func sameHost(req *http.Request, via []*http.Request) error {
-	first := via[0]
-	switch {
-	case first.Method != http.MethodGet && first.Method != http.MethodHead:
-		return http.ErrUseLastResponse
-	case req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme:
-		return errRedirect
-	case len(via) > maxRedirects:
-		return fmt.Errorf("more than %d redirects", maxRedirects)
-	}
-	return nil
 }

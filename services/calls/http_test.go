@@ -16,10 +16,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/permit"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -231,7 +230,7 @@ func TestTheCallersTokenIsExchanged(t *testing.T) {
 	}
 	b := newBench(t, Config{})
 	api := b.api(t, "boats", "GET", "/", keep(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "yes") })))
-	server := b.serve(t, "shop", "sell", readOnly, keep(handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil }))))
+	server := b.serve(t, "shop", "sell", readOnly, keep(handler(answering(saying("yes")))))
 	host := func(address string) string { return strings.TrimPrefix(address, "http://") }
 	b.places.Credentials = map[string]outbound.Credential{"corp": {
 		Kind: outbound.Exchange, Hosts: []string{host(api.URL), host(server.URL), host(provider.URL)}, ClientID: "toolstream", Env: "CLIENT_SECRET",
@@ -287,7 +286,7 @@ func TestProvidersHaveTheAddressesOfTheSettings(t *testing.T) {
 		"files": {Kind: source.MCP, Command: []string{"rm", "-rf"}},
 		"keyed": {Kind: source.MCP, Command: []string{"npx", "files"}, Credential: "of another command"},
 	}})
-	b.places.Permit = permit.Permit{Commands: []string{"npx files"}}
+	b.places.Permit = source.Permit{Commands: []string{"npx files"}}
 	for from, want := range map[string]string{"sent": "ok", "acme": "refused 409", "other": "refused 409", "files": "refused 409", "keyed": "refused 409"} {
 		b.operation(from, "GET", "/boats", "https://document.example")
 		e := b.entity(from + "//boats")
@@ -336,12 +335,12 @@ func TestNoSourceReachesAProviderByItsName(t *testing.T) {
 func TestACallEndsWithItsCaller(t *testing.T) {
 	b := newBench(t, Config{Timeout: time.Hour})
 	began, ended := make(chan struct{}), make(chan struct{})
-	b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	b.sell(t, readOnly, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		close(began)
 		<-ctx.Done()
 		close(ended)
 		return nil, ctx.Err()
-	})))
+	})
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { <-began; leave() }()
 	if _, err := b.Call(ctx, ada, Request{Tool: "shop/sell"}); err != context.Canceled {

@@ -18,13 +18,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	mcpadapter "github.com/toolstream/toolstream/internal/adapter/mcp"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/permit"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	mcpadapter "github.com/toolstream/toolstream/internal/connect/mcp"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -33,8 +33,8 @@ type bench struct {
 	*Service
 	tools   map[string]json.RawMessage // raw documents by id, SOURCE/NAME
 	sources map[string]Source
-	places  *permit.Places
-	store   *memory
+	places  *source.Places
+	store   *simulation.Bus
 	stop    func()
 
 	mu       sync.Mutex
@@ -50,9 +50,9 @@ var (
 
 func newBench(t testing.TB, cfg Config, change ...func(*Deps)) *bench {
 	t.Helper()
-	b := &bench{tools: map[string]json.RawMessage{}, sources: map[string]Source{}, store: &memory{values: map[string]stream.Entry{}}}
-	b.places = &permit.Places{
-		Permit: permit.Permit{Trusted: true}, Transports: outbound.NewTransports(outbound.Policy{Loopback: true}).ForCalls(64),
+	b := &bench{tools: map[string]json.RawMessage{}, sources: map[string]Source{}, store: simulation.NewBus(time.Time{})}
+	b.places = &source.Places{
+		Permit: source.Permit{Trusted: true}, Transports: outbound.NewTransports(outbound.Policy{Loopback: true}).ForCalls(64),
 		Limits: source.Limits{Pages: 10, Bytes: 8 << 20}, Logger: slog.New(slog.DiscardHandler),
 	}
 	deps := Deps{
@@ -129,10 +129,24 @@ func handler(s *mcp.Server, o ...*mcp.StreamableHTTPOptions) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, append(o, nil)[0])
 }
 
-// answering is an MCP server whose tool of the name does this.
-func answering(tool string, do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) *mcp.Server {
+// doing is what a tool of an MCP server does.
+type doing = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+
+// saying is a tool that says always the same.
+func saying(text string) doing {
+	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said(text), nil }
+}
+
+// sell has the tool shop/sell of an MCP server do this.
+func (b *bench) sell(t testing.TB, annotations string, do doing) *httptest.Server {
+	t.Helper()
+	return b.serve(t, "shop", "sell", annotations, handler(answering(do)))
+}
+
+// answering is an MCP server whose tool sell does this.
+func answering(do doing) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "server", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: tool, InputSchema: map[string]any{"type": "object"}}, do)
+	s.AddTool(&mcp.Tool{Name: "sell", InputSchema: map[string]any{"type": "object"}}, do)
 	return s
 }
 
@@ -174,71 +188,13 @@ func (b *bench) events() []schema.FeedbackEvent {
 	return slices.Clone(b.reported)
 }
 
-// memory is a store of idempotency keys.
-type memory struct {
-	mu       sync.Mutex
-	values   map[string]stream.Entry
-	revision uint64
-}
-
-func (m *memory) Get(_ context.Context, key string) (stream.Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, ok := m.values[key]
-	if !ok {
-		return e, stream.ErrNotFound
-	}
-	return e, nil
-}
-
-func (m *memory) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	return m.Update(ctx, key, value, 0)
-}
-
-func (m *memory) Update(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.values[key].Revision != revision {
-		return 0, stream.ErrConflict
-	}
-	m.revision++
-	m.values[key] = stream.Entry{Key: key, Value: slices.Clone(value), Revision: m.revision}
-	return m.revision, nil
-}
-
-func (m *memory) Delete(_ context.Context, key string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.values, key)
-	return nil
-}
-
-// clock is a time of day that a test sets.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) read() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
-
-func (c *clock) pass(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.now = c.now.Add(d) }
-
 // grantsOf are the grants of the tenant default.
 func grantsOf(t testing.TB, list ...policy.Grant) *policy.Store {
 	t.Helper()
-	raw, err := json.Marshal(map[string][]policy.Grant{identity.DefaultTenant: list})
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(json.Marshal(map[string][]policy.Grant{identity.DefaultTenant: list}))(t)
 	file := filepath.Join(t.TempDir(), "grants")
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := policy.OpenFile(file, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
+	check.OK(t, os.WriteFile(file, raw, 0o600))
+	return check.Value(policy.OpenFile(file, slog.New(slog.DiscardHandler)))(t)
 }
 
 // toolIs returns one tool, whatever is asked for.

@@ -3,7 +3,7 @@ package calls
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -12,16 +12,18 @@ type metrics struct {
 	calls      *prometheus.CounterVec
 	seconds    *prometheus.HistogramVec
 	unreported prometheus.Counter
+	dropped    prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	on := metric.At(reg)
+	on := telemetry.Metrics(reg)
 	return &metrics{
 		calls: on.NewCounterVec("toolstream_calls_total",
-			"Calls of tools by outcome: ok, tool_error, input_required, protocol_error, timeout, refused, invalid_arguments.", []string{"outcome"},
+			"Calls of tools: ok, tool_error, input_required, protocol_error, timeout, refused, invalid_arguments.", []string{"outcome"},
 			[]string{string(schema.CallOK), string(schema.CallToolError), string(schema.CallInputRequired), string(schema.CallProtocolError), string(schema.CallTimeout), string(schema.CallRefused), string(schema.CallInvalidArguments)}),
 		seconds: on.NewHistogramVec("toolstream_call_seconds",
-			"Time of calls: of the whole (total), and of what the tool's server took of it (upstream).", []string{"part"}, prometheus.ExponentialBuckets(0.0005, 2, 18)),
-		unreported: on.NewCounter("toolstream_call_outcomes_dropped_total", "Outcomes of calls that did not get onto the bus as feedback."),
+			"Time of calls: total, and of the tool's server (upstream).", []string{"part"}, prometheus.ExponentialBuckets(0.0005, 2, 18)),
+		unreported: on.NewCounter("toolstream_call_outcomes_dropped_total", "Outcomes of calls that did not reach the bus as feedback."),
+		dropped:    on.NewCounter("toolstream_call_results_dropped_total", "Results of calls with idempotency keys that went before calls.idempotency was over, because a tenant or all had too many bytes of them."),
 	}
 }

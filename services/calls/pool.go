@@ -8,35 +8,35 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
-// connection reaches one source for a caller: by an HTTP client, and an MCP server by a
+// connection reaches one source for a caller: an HTTP API by a client, an MCP server by a
 // session.
 type connection struct {
 	place source.Place
 	conn  source.Conn // nil for an HTTP API
 }
 
-// connKey names a connection. One that all callers share has no token.
+// connKey names a connection. A connection that all callers share has no token.
 type connKey struct {
 	tenant, source string
-	spec           string // as it is declared: a changed one is another
-	found          bool   // its address is another's word
-	token          string // digest of the caller's token, where it is exchanged
+	spec           string // fingerprint: a changed source gets another connection
+	found          bool   // its address comes from another source
+	token          string // digest of the caller's token, if it is exchanged
 }
 
 // Bounds of the pool.
 const (
 	openWithin     = 20 * time.Second
-	idleFor        = 5 * time.Minute  // then a connection that nobody uses is closed
+	idleFor        = 5 * time.Minute  // then an unused connection is closed
 	oldAfter       = 10 * time.Minute // then a new one is opened: the credential is read again
 	maxConnections = 1024
 )
 
-// pool keeps connections open. One is opened once for all who want it, and shared.
+// pool keeps connections open and shares them.
 type pool struct {
-	open func(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (connection, error)
+	open func(ctx context.Context, key connKey, spec source.Spec, token string) (connection, error)
 	now  func() time.Time
 
 	closing sync.WaitGroup
@@ -45,9 +45,9 @@ type pool struct {
 	entries map[connKey]*entry
 }
 
-// entry is a connection of the pool, or one that is being opened.
+// entry is a connection of the pool, which may still be opening.
 type entry struct {
-	ready chan struct{} // closed once what follows is set
+	ready chan struct{} // closed once to and err are set
 	to    connection
 	err   error
 
@@ -56,12 +56,12 @@ type entry struct {
 	dropped      bool // closed by the last user
 }
 
-// take returns a connection, which is open until release is called. It waits for one that is
-// being opened, by whoever, as long as ctx says.
-func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (e *entry, release func(), err error) {
+// acquire returns a connection, which is open until release is called. It waits while the
+// connection is being opened, for whichever call, as long as ctx lasts.
+func (p *pool) acquire(ctx context.Context, key connKey, spec source.Spec, token string) (*entry, func(), error) {
 	now := p.now()
 	p.mu.Lock()
-	e = p.entries[key]
+	e := p.entries[key]
 	if e != nil && e.expired(now) {
 		p.drop(key, e)
 		e = nil
@@ -73,11 +73,19 @@ func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bo
 		}
 		e = &entry{ready: make(chan struct{}), opened: now}
 		p.entries[key] = e
-		go p.connect(context.WithoutCancel(ctx), key, e, spec, found, token)
+		go func() {
+			ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), openWithin, errOpening)
+			defer cancel()
+			e.to, e.err = p.open(ctx, key, spec, token)
+			close(e.ready)
+			if e.err != nil {
+				p.forget(key, e)
+			}
+		}()
 	}
 	e.users, e.used = e.users+1, now
 	p.mu.Unlock()
-	release = sync.OnceFunc(func() { p.release(e) })
+	release := sync.OnceFunc(func() { p.release(e) })
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
@@ -91,31 +99,24 @@ func (p *pool) take(ctx context.Context, key connKey, spec source.Spec, found bo
 	return e, release, nil
 }
 
-// expired reports whether a connection is not to be used again. Who uses it goes on.
+// expired reports whether a connection must not be used for further calls. Calls that use it go
+// on.
 func (e *entry) expired(now time.Time) bool {
 	select {
 	case <-e.ready:
-		return e.err != nil || now.Sub(e.opened) > oldAfter || e.to.conn != nil && e.to.conn.Lost()
+		return e.err != nil || now.Sub(e.opened) > oldAfter || e.to.lost()
 	default:
 		return false
 	}
 }
 
-// connect opens a connection.
-func (p *pool) connect(ctx context.Context, key connKey, e *entry, spec source.Spec, found bool, token string) {
-	ctx, cancel := context.WithTimeoutCause(ctx, openWithin, errOpening)
-	defer cancel()
-	e.to, e.err = p.open(ctx, key, spec, found, token)
-	close(e.ready)
-	if e.err != nil {
-		p.forget(key, e)
-	}
-}
+// lost reports whether a session has ended by itself.
+func (c connection) lost() bool { return c.conn != nil && c.conn.Lost() }
 
 var errOpening = errors.New("the source did not answer in time when it was connected to")
 
-// forget takes a connection out of the pool, if it is still that of the key. Who uses it goes
-// on.
+// forget removes a connection from the pool if the key still has it. Calls in progress
+// continue.
 func (p *pool) forget(key connKey, e *entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +125,7 @@ func (p *pool) forget(key connKey, e *entry) {
 	}
 }
 
-// drop takes a connection out of the pool, and closes it once nobody uses it. It is called
+// drop removes a connection from the pool, and closes it once no call uses it. It is called
 // with mu held.
 func (p *pool) drop(key connKey, e *entry) {
 	delete(p.entries, key)
@@ -152,8 +153,8 @@ func (e *entry) close() {
 	}
 }
 
-// evict drops the connection that was not used for the longest time, if one is not in use. It
-// is called with mu held.
+// evict drops the least recently used connection that is not in use, if there is any. It is
+// called with mu held.
 func (p *pool) evict() bool {
 	var key connKey
 	var oldest *entry
@@ -168,7 +169,7 @@ func (p *pool) evict() bool {
 	return oldest != nil
 }
 
-// sweep drops the connections of which gone is true.
+// sweep drops the connections that gone reports.
 func (p *pool) sweep(gone func(connKey, *entry) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,13 +180,7 @@ func (p *pool) sweep(gone func(connKey, *entry) bool) {
 	}
 }
 
-// idle is for sweep: a connection that nobody has used for long.
-func (p *pool) idle(_ connKey, e *entry) bool {
-	return e.users == 0 && p.now().Sub(e.used) > idleFor
-}
-
-// fingerprint returns what stands for a declaration: what does not say how a source is reached is
-// left out of it.
+// fingerprint identifies a source by the fields that say how it is reached.
 func fingerprint(spec source.Spec) string {
 	raw, _ := json.Marshal(source.Spec{ // texts and truth values always encode
 		Kind: spec.Kind, URL: spec.URL, Command: spec.Command, Auth: spec.Auth, AllowPrivate: spec.AllowPrivate,

@@ -14,18 +14,18 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/redact"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/redact"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // open connects to a source.
-func (s *Service) open(ctx context.Context, key connKey, spec source.Spec, found bool, token string) (connection, error) {
-	at, err := s.deps.Places.ForCaller(key.tenant, spec, found, token)
+func (s *Service) open(ctx context.Context, key connKey, spec source.Spec, token string) (connection, error) {
+	at, err := s.deps.Places.Locate(key.tenant, spec, key.found, token)
 	if err != nil || spec.Kind != source.MCP {
 		return connection{place: at}, err
 	}
@@ -36,49 +36,54 @@ func (s *Service) open(ctx context.Context, key connKey, spec source.Spec, found
 	return connection{place: at, conn: conn}, err
 }
 
-// reach calls the tool of a call where it is. A call that the server has not got, or that
-// changes nothing when it is repeated, is made a second time on a new connection.
+// reach calls a tool on a connection. A call that did not reach the server, or that may be
+// repeated without harm, is made once more on a new connection.
 func (s *Service) reach(ctx context.Context, c *call) (schema.CallResult, error) {
-	token, err := s.token(ctx, c)
-	if err != nil {
-		return schema.CallResult{}, err
-	}
-	key := connKey{tenant: c.tool.Tenant, source: c.to.name, spec: fingerprint(c.to.spec), found: c.to.found}
-	if token != "" {
+	key := connKey{tenant: c.tool.Tenant, source: c.target.name, spec: fingerprint(c.target.spec), found: c.target.found}
+	token := ""
+	if s.deps.Places.Exchanges(c.target.spec) {
+		if token = identity.Token(ctx); token == "" {
+			return schema.CallResult{}, refused(http.StatusForbidden, "the tool is called with a token that the identity provider gives for the caller's: this caller has none of it")
+		}
 		sum := sha256.Sum256([]byte(token))
 		key.token = hex.EncodeToString(sum[:])
 	}
 	for again := false; ; again = true {
-		e, release, err := s.pool.take(ctx, key, c.to.spec, c.to.found, token)
+		e, release, err := s.pool.acquire(ctx, key, c.target.spec, token)
 		if err != nil {
 			return schema.CallResult{}, openError(err)
 		}
-		result, err := s.callOn(ctx, c, &e.to)
+		var result schema.CallResult
+		if e.to.conn == nil {
+			result, err = s.overHTTP(ctx, c, e.to.place.Client)
+		} else {
+			result, err = s.overMCP(ctx, c, e.to.conn)
+		}
 		release()
 		var failed *source.CallError
 		if !errors.As(err, &failed) {
 			return result, err
 		}
-		if lost := e.to.conn != nil && e.to.conn.Lost(); lost || errors.Is(err, source.ErrAuth) {
-			s.pool.forget(key, e) // the credential may be another one by now
+		if e.to.lost() || errors.Is(err, source.ErrAuth) {
+			s.pool.forget(key, e) // the credential may have changed
 		}
-		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent) && prohibited(failed) == nil
+		if why := prohibited(failed); why != nil {
+			return schema.CallResult{}, why
+		}
+		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent)
 		if again || !repeatable || ctx.Err() != nil || e.to.conn == nil {
-			if why := prohibited(failed); why != nil {
-				return schema.CallResult{}, why
-			}
 			return schema.CallResult{}, err
 		}
 	}
 }
 
-// openError returns the error of a source that cannot be connected to.
+// openError returns the error of a call whose source cannot be connected to.
 func openError(err error) error {
 	if why := prohibited(err); why != nil {
 		return why
 	}
-	var known *Error
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var e *Error
+	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &source.CallError{Unsent: true, Err: err}
@@ -89,46 +94,31 @@ func prohibited(err error) error {
 	switch {
 	case errors.Is(err, source.ErrRefused):
 		return refused(http.StatusConflict, "%s", problem(err))
-	case errors.Is(err, outbound.ErrAddress), errors.Is(err, errRedirect):
+	case errors.Is(err, outbound.ErrAddress), errors.Is(err, outbound.ErrRedirect):
 		return refused(http.StatusConflict, "the tool is at an address that must not be reached: %s", problem(err))
 	}
 	return nil
 }
 
-// token returns the token of the caller where it is to be exchanged, else "".
-func (s *Service) token(ctx context.Context, c *call) (string, error) {
-	if !s.deps.Places.Exchanges(c.to.spec) {
-		return "", nil
-	}
-	token := identity.Token(ctx)
-	if token == "" {
-		return "", refused(http.StatusForbidden, "the tool is called with a token that the identity provider gives for the caller's: this caller has none of it")
-	}
-	return token, nil
-}
-
-// callOn calls a tool on a connection.
-func (s *Service) callOn(ctx context.Context, c *call, to *connection) (schema.CallResult, error) {
-	if to.conn == nil {
-		return s.overHTTP(ctx, c, to.place.Client)
-	}
+// overMCP calls a tool of an MCP server.
+func (s *Service) overMCP(ctx context.Context, c *call, conn source.Conn) (schema.CallResult, error) {
 	name := c.tool.Document.Name
-	if said := jsondoc.Member(c.raw, "name"); said != nil {
-		_ = json.Unmarshal(said, &name) // the document's own
+	if own := jsondoc.Member(c.raw, "name"); own != nil {
+		_ = json.Unmarshal(own, &name) // a name of another type does not count
 	}
-	answer, err := to.conn.Call(ctx, source.Call{Tool: name, Arguments: c.Arguments, InputResponses: c.InputResponses, RequestState: c.RequestState})
+	answer, err := conn.Call(ctx, source.Call{Tool: name, Arguments: c.Arguments, InputResponses: c.InputResponses, RequestState: c.RequestState})
 	if err != nil {
 		return schema.CallResult{}, err
 	}
 	return resultOf(answer, s.cfg.MaxResult)
 }
 
-// problem returns the text of an error without addresses and secrets: who calls a tool is
-// not to learn where it is, or what it is asked with.
-func problem(err error) string { return redact.Text(text.Truncate(cause(err), maxProblem)) }
-
-// maxProblem bounds what is told of an error, in bytes.
+// maxProblem bounds the text of an error, in bytes.
 const maxProblem = 2 << 10
+
+// problem returns the text of an error without addresses and secrets: callers of a tool do not
+// learn its address or its credential.
+func problem(err error) string { return redact.Text(text.Truncate(cause(err), maxProblem)) }
 
 func cause(err error) string {
 	var at *url.Error
@@ -146,6 +136,8 @@ func cause(err error) string {
 		return "the identity provider gives no token for the call"
 	case errors.Is(err, outbound.ErrAddress):
 		return outbound.ErrAddress.Error()
+	case errors.Is(err, outbound.ErrRedirect):
+		return outbound.ErrRedirect.Error()
 	case errors.As(err, &lookup):
 		return "the tool's server cannot be reached: its name is not known"
 	case errors.As(err, &certificate):

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// invalid returns the error of a call whose arguments are not what its tool takes.
+// invalid returns the error of a call whose arguments its tool does not accept.
 func invalid(p *toolschema.Problems) *Error {
 	return &Error{Outcome: schema.CallInvalidArguments, Status: http.StatusUnprocessableEntity, unsent: true, Detail: "the arguments do not fit the tool's input schema", Mistakes: p}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -32,8 +32,8 @@ func Routes(api huma.API, s *Service) {
 	huma.Register(api, huma.Operation{
 		OperationID: "call-tool", Security: identity.Needs(identity.Calling), Method: http.MethodPost, Path: "/v1/tools/{id}:call",
 		Summary: "Call a tool", Tags: []string{"calls"},
-		Description:  "Where the tool answers, the status is 200, also where it says that it failed. A problem says in outcome why it did not answer.",
-		MaxBodyBytes: maxRequest, Errors: []int{400, 403, 404, 409, 413, 422, 429, 502, 503, 504},
+		Description:  "The status is 200 if the tool answers, even if its answer is a failure. The outcome of a problem says why it did not answer.",
+		MaxBodyBytes: maxRequest, Errors: []int{404, 409, 502, 504},
 	}, func(ctx context.Context, in *callInput) (*callOutput, error) {
 		if in.Key != "" && in.Body.IdempotencyKey != "" && in.Key != in.Body.IdempotencyKey {
 			return nil, httpserver.Unprocessable(&schema.Invalid{Path: "/idempotency_key", Reason: "is another one than the header Idempotency-Key"})
@@ -53,7 +53,7 @@ type callProblem struct {
 	Outcome schema.CallOutcome `json:"outcome"`
 }
 
-// answer turns an error into an answer.
+// answer returns the HTTP answer for an error.
 func answer(err error) error {
 	var wrong *schema.Invalid
 	var e *Error

@@ -7,10 +7,10 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// What is remembered of searches, to find that of a call which does not name one.
+// How many searches are remembered, to find the search of a call that does not name it.
 const (
 	recent      = 10 * time.Minute
 	maxSearches = 8 // of a caller and session
@@ -18,17 +18,17 @@ const (
 	maxSessions = 5_000
 )
 
-// searcher is who searches, in which session.
+// searcher is a caller in a session.
 type searcher struct{ tenant, subject, session string }
 
-// search is what one search has shown.
+// search is one search and its results.
 type search struct {
 	id    string
 	at    time.Time
 	tools []string
 }
 
-// searches remembers what callers were shown.
+// searches remembers the results of recent searches.
 type searches struct {
 	now func() time.Time
 
@@ -36,13 +36,8 @@ type searches struct {
 	list *lru.Cache[searcher, []search]
 }
 
-func newSearches(now func() time.Time) *searches {
-	list, _ := lru.New[searcher, []search](maxSessions) // which fails for none at all
-	return &searches{now: now, list: list}
-}
-
-// note remembers a search.
-func (s *searches) note(caller identity.Caller, session, id string, tools []string) {
+// add remembers a search.
+func (s *searches) add(caller identity.Caller, session, id string, tools []string) {
 	if len(tools) == 0 {
 		return
 	}
@@ -54,7 +49,7 @@ func (s *searches) note(caller identity.Caller, session, id string, tools []stri
 	s.list.Add(who, all[max(0, len(all)-maxSearches):])
 }
 
-// last returns the newest search of a caller and session that showed a tool, "" where none did.
+// last returns the newest search of a caller and session that showed a tool, or "".
 func (s *searches) last(caller identity.Caller, session, tool string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,17 +19,23 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/fairqueue"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/lab/simulation"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // What becomes of a call is told to the caller, and reported on the search that showed the
 // tool: what the tool has answered teaches, anything else does not.
 func TestOutcomesAreReported(t *testing.T) {
+	answered, answer := context.WithCancel(t.Context())
+	defer answer()
 	for _, tc := range []struct {
 		name string
 		do   func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
@@ -36,7 +43,7 @@ func TestOutcomesAreReported(t *testing.T) {
 		want string
 		told []schema.FeedbackEvent
 	}{
-		{"an answer", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil }, `{}`,
+		{"an answer", saying("yes"), `{}`,
 			"ok", []schema.FeedbackEvent{schema.Called, schema.Succeeded}},
 		{"a failure", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			r := said("no")
@@ -50,7 +57,7 @@ func TestOutcomesAreReported(t *testing.T) {
 		{"silence", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			select {
 			case <-ctx.Done():
-			case <-t.Context().Done(): // on a slow machine the cancellation may come before its call
+			case <-answered.Done(): // on a slow machine the cancellation may come before its call
 			}
 			return nil, ctx.Err()
 		}, `{}`, "timeout 504", []schema.FeedbackEvent{schema.Timeout}},
@@ -61,10 +68,13 @@ func TestOutcomesAreReported(t *testing.T) {
 			cfg.Timeout = 100 * time.Millisecond
 		}
 		b := newBench(t, cfg)
-		b.serve(t, "shop", "sell", readOnly, handler(answering("sell", tc.do)))
+		b.sell(t, readOnly, tc.do)
 		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{Arguments: json.RawMessage(tc.args), SearchID: "s1"}})
 		if got := outcome(r, err); got != tc.want {
 			t.Errorf("%s: %s, want %s (%v)", tc.name, got, tc.want, err)
+		}
+		if tc.name == "silence" { // the end of the connection would wait for the tool
+			answer()
 		}
 		if got := b.events(); !slices.Equal(got, tc.told) {
 			t.Errorf("%s: reported %q, want %q", tc.name, got, tc.told)
@@ -75,9 +85,9 @@ func TestOutcomesAreReported(t *testing.T) {
 // A call that names no search is feedback on the newest search that showed the tool to the same
 // caller in the same session.
 func TestTheSearchOfACallIsFound(t *testing.T) {
-	now := &clock{now: time.Now()}
-	b := newBench(t, Config{}, func(d *Deps) { d.Now = now.read })
-	b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	now := simulation.NewBus(time.Now())
+	b := newBench(t, Config{}, func(d *Deps) { d.Now = now.Now })
+	b.sell(t, readOnly, saying("yes"))
 	b.Shown(ada, "", "first", []string{"shop/sell", "x"})
 	b.Shown(ada, "", "second", []string{"shop/sell"})
 	b.Shown(ada, "", "other tools", []string{"x"})
@@ -100,7 +110,7 @@ func TestTheSearchOfACallIsFound(t *testing.T) {
 			t.Errorf("with the id %q: of the search %q, want %q (%v)", named, r.SearchID, want, err)
 		}
 	}
-	now.pass(recent + time.Second)
+	now.Pass(recent + time.Second)
 	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil || r.SearchID != "" {
 		t.Errorf("after %s: of the search %q (%v)", recent, r.SearchID, err)
 	}
@@ -140,10 +150,10 @@ func TestACallIsRefusedWithItsReason(t *testing.T) {
 			change = func(*Deps) {}
 		}
 		b := newBench(t, tc.cfg, change)
-		b.serve(t, "shop", "sell", tc.hints, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		b.sell(t, tc.hints, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			called.Add(1)
 			return said("yes"), nil
-		})))
+		})
 		if tc.set != nil {
 			tc.set(b)
 		}
@@ -174,7 +184,7 @@ func TestConnectionsAreSharedAndComeBack(t *testing.T) {
 		return said(r.Session.ID()), nil
 	}
 	legacy := func() http.Handler {
-		h := handler(answering("sell", do))
+		h := handler(answering(do))
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if strings.Contains(string(body), "server/discover") { // as a server of before 2026-07-28
@@ -191,10 +201,7 @@ func TestConnectionsAreSharedAndComeBack(t *testing.T) {
 	b.serve(t, "shop", "sell", readOnly, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) }))
 	sessions := map[string]bool{}
 	for range 5 {
-		r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Value(b.Call(t.Context(), ada, Request{Tool: "shop/sell"}))(t)
 		sessions[textOf(r)] = true
 	}
 	if len(sessions) != 1 || sessions[""] {
@@ -213,7 +220,7 @@ func TestACallThatMayHaveRunIsNotRepeated(t *testing.T) {
 	for hints, want := range map[string]int64{readOnly: 2, changing: 1} {
 		b := newBench(t, Config{Destructive: true})
 		var called atomic.Int64
-		h := handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil }))
+		h := handler(answering(saying("yes")))
 		b.serve(t, "shop", "sell", hints, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if strings.Contains(string(body), `"tools/call"`) && called.Add(1) == 1 {
@@ -233,7 +240,7 @@ func TestACallThatMayHaveRunIsNotRepeated(t *testing.T) {
 func TestInputIsPassedThrough(t *testing.T) {
 	b := newBench(t, Config{})
 	modern := &mcp.StreamableHTTPOptions{Stateless: true}
-	b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	b.serve(t, "shop", "sell", readOnly, handler(answering(func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if len(r.Params.InputResponses) == 0 {
 			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"size": &mcp.ElicitParams{Message: "Which size?"}}, RequestState: "state-1"}, nil
 		}
@@ -257,14 +264,14 @@ func TestInputIsPassedThrough(t *testing.T) {
 func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 	b := newBench(t, Config{PerSource: 4, MaxWait: 50 * time.Millisecond, Timeout: time.Hour})
 	release := make(chan struct{})
-	b.serve(t, "slow", "sell", readOnly, handler(answering("sell", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	b.serve(t, "slow", "sell", readOnly, handler(answering(func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		select {
 		case <-release:
 		case <-ctx.Done():
 		}
 		return said("late"), nil
 	})))
-	b.serve(t, "good", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	b.serve(t, "good", "sell", readOnly, handler(answering(saying("yes"))))
 	var mu sync.Mutex
 	ends := map[string]int{}
 	call := func(caller identity.Caller, tool string) {
@@ -296,22 +303,91 @@ func TestASourceThatHangsHoldsNobodyElseUp(t *testing.T) {
 		t.Errorf("calls ended as %v", ends)
 	}
 	t.Logf("%v", ends)
-	if n := b.total.slots.used + b.inUse("good") + b.inUse("slow"); n != 0 {
+	if n := b.slots.InUse() + b.inUse("good") + b.inUse("slow"); n != 0 {
 		t.Errorf("%d slots are still taken", n)
+	}
+}
+
+// A tenant whose calls hang leaves half of the server's calls to the others.
+func TestATenantHasHalfOfAllCalls(t *testing.T) {
+	b := newBench(t, Config{MaxCalls: 2})
+	running, ok := b.slots.TryAcquire(fairqueue.Claim{Group: ada.Tenant, Limit: 1})
+	if !ok {
+		t.Fatal("no slot is free")
+	}
+	b.sell(t, readOnly, saying("yes"))
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); outcome(r, err) != "refused 503" || !strings.Contains(err.Error(), "half of them") {
+		t.Errorf("a second call: %s (%v)", outcome(r, err), err)
+	}
+	running.Release()
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil {
+		t.Errorf("once the first has ended: %+v, %v", r, err)
+	}
+}
+
+// Arguments are checked by as many calls at once as there are processors. A call that waits for its
+// turn holds nothing else, and ends with its caller.
+func TestArgumentsAreCheckedInTurn(t *testing.T) {
+	b := newBench(t, Config{})
+	b.sell(t, readOnly, saying("yes"))
+	whole := b.cfg.Timeout
+	b.cfg.Timeout = time.Millisecond
+	var all []*fairqueue.Slot
+	for {
+		slot, ok := b.checks.TryAcquire(fairqueue.Claim{Group: "acme"})
+		if !ok {
+			break
+		}
+		all = append(all, slot)
+	}
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); outcome(r, err) != "refused 503" || b.slots.InUse() > 0 {
+		t.Errorf("a call without a turn: %s (%v)", outcome(r, err), err)
+	}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := b.Call(left, ada, Request{Tool: "shop/sell"}); err != context.Canceled {
+		t.Errorf("without a caller: %v", err)
+	}
+	for _, slot := range all {
+		slot.Release()
+	}
+	b.cfg.Timeout = whole
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil {
+		t.Errorf("once it is its turn: %+v, %v", r, err)
+	}
+}
+
+// A schema that makes arguments expensive to check costs an answer, and tells nothing of the source.
+func TestAnExpensiveSchemaCostsAnAnswer(t *testing.T) {
+	b := newBench(t, Config{})
+	b.sell(t, readOnly, saying("yes"))
+	names := make([]string, 20_000)
+	for i := range names {
+		names[i] = strconv.Itoa(i)
+	}
+	input := check.Value(json.Marshal(map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"items": map[string]any{"required": names}}}}))(t)
+	b.tools["shop/sell"] = json.RawMessage(`{"name":"sell","inputSchema":` + string(input) + `,"annotations":` + readOnly + `}`)
+	for range failuresInRow + 1 {
+		r := Request{Tool: "shop/sell"}
+		r.Arguments = json.RawMessage(`{"a":[` + strings.Repeat("{},", 1999) + `{}]}`)
+		if r, err := b.Call(t.Context(), ada, r); outcome(r, err) != "invalid_arguments 422" || len(err.Error()) > 8<<10 {
+			t.Errorf("%s (%.500v)", outcome(r, err), err)
+		}
+	}
+	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil {
+		t.Errorf("with other arguments: %+v, %v", r, err)
 	}
 }
 
 // inUse is how many slots of a source are taken.
 func (b *bench) inUse(from string) int {
-	b.Service.mu.Lock()
-	g := b.upstreams[sourceKey{identity.DefaultTenant, from}]
-	b.Service.mu.Unlock()
+	b.upstreams.mu.Lock()
+	g := b.upstreams.all[sourceKey{identity.DefaultTenant, from}]
+	b.upstreams.mu.Unlock()
 	if g == nil {
 		return 0
 	}
-	g.bulkhead.mu.Lock()
-	defer g.bulkhead.mu.Unlock()
-	return g.slots.used
+	return g.slots.InUse()
 }
 
 // process waits until something holds.
@@ -332,7 +408,7 @@ func process(t *testing.T, holds func() bool) {
 // its tools.
 func TestASourceThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 	b := newBench(t, Config{BreakerPause: time.Hour})
-	server := b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	server := b.sell(t, readOnly, saying("yes"))
 	server.Close()
 	e := b.entity("shop/sell")
 	if b.Unhealthy(&e) {
@@ -363,7 +439,7 @@ func TestCallsWithOneKeyRunOnce(t *testing.T) {
 	var called atomic.Int64
 	one, two := newBench(t, Config{}), newBench(t, Config{})
 	two.Service.idempotency.store = one.store
-	h := handler(answering("sell", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	h := handler(answering(func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if strings.Contains(string(r.Params.Arguments), "broken") {
 			called.Add(1)
 			return nil, errors.New("broken")
@@ -424,11 +500,9 @@ func TestAPanicInACallWithAKeyIsAnswered(t *testing.T) {
 func TestTheAuditLogHasNoArgumentsUnlessAsked(t *testing.T) {
 	for _, record := range []bool{false, true} {
 		b := newBench(t, Config{Record: record})
-		b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("a secret"), nil })))
+		b.sell(t, readOnly, saying("a secret"))
 		ctx, notes := audit.WithNotes(t.Context())
-		if _, err := b.Call(ctx, ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{Arguments: json.RawMessage(`{"to":"whom"}`), SearchID: "s"}}); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(b.Call(ctx, ada, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{Arguments: json.RawMessage(`{"to":"whom"}`), SearchID: "s"}}))(t)
 		got := notes.Take()
 		if len(got.Tools) != 1 || got.Tools[0].ID != "shop/sell" || got.Search != "s" {
 			t.Errorf("recorded is %+v", got)
@@ -442,29 +516,90 @@ func TestTheAuditLogHasNoArgumentsUnlessAsked(t *testing.T) {
 // Whose call was left behind by a replica is told that nobody knows what became of it, and
 // the key is free once it has expired.
 func TestACallThatWasLeftBehindIsNotRepeated(t *testing.T) {
-	now := &clock{now: time.Now()}
-	r := &idempotency{store: &memory{values: map[string]stream.Entry{}}, keep: time.Hour, now: now.read, log: slog.New(slog.DiscardHandler)}
+	now := simulation.NewBus(time.Now())
+	r := &idempotency{store: simulation.NewBus(time.Time{}), keep: time.Hour, now: now.Now, log: slog.New(slog.DiscardHandler), kept: newLedger(1<<20, newMetrics(prometheus.NewRegistry()).dropped)}
 	of := keyed{"default.x", "digest"}
-	if _, err := r.begin(t.Context(), of, time.Minute); err != nil { // and it dies
+	if _, err := r.claim(t.Context(), of, time.Minute); err != nil { // and it dies
 		t.Fatal(err)
 	}
 	run := func(context.Context) (schema.CallResult, error) {
 		return schema.CallResult{Outcome: schema.CallOK}, nil
 	}
-	now.pass(2 * time.Minute)
+	now.Pass(2 * time.Minute)
 	if got, err := r.once(t.Context(), of, time.Minute, run); outcome(got, err) != "refused 409" {
 		t.Errorf("after its time: %s", outcome(got, err))
 	}
-	now.pass(time.Hour)
+	now.Pass(time.Hour)
 	if got, err := r.once(t.Context(), of, time.Minute, run); outcome(got, err) != "ok" || got.Repeated {
 		t.Errorf("once the key has expired: %s, %v", outcome(got, err), got.Repeated)
+	}
+}
+
+// The results of calls with keys have a bound in bytes, for all and for each tenant. The oldest go
+// first, and a call whose result is gone is not made again.
+func TestKeptResultsHaveABound(t *testing.T) {
+	const most = 1 << 20
+	store, made := simulation.NewBus(time.Time{}), map[string]int{}
+	r := &idempotency{store: store, keep: time.Hour, now: time.Now, log: slog.New(slog.DiscardHandler), kept: newLedger(most, newMetrics(prometheus.NewRegistry()).dropped)}
+	call := func(tenant string, n int) (schema.CallResult, error) {
+		key := fmt.Sprintf("%s.%03d", tenant, n)
+		return r.once(t.Context(), keyed{key, "digest"}, time.Minute, func(context.Context) (schema.CallResult, error) {
+			made[key]++
+			return schema.CallResult{Outcome: schema.CallOK, SearchID: strings.Repeat("x", 32<<10)}, nil
+		})
+	}
+	bytes := func(prefix string) (n int) {
+		for _, key := range check.Value(store.Keys(t.Context(), prefix))(t) {
+			n += len(check.Value(store.Get(t.Context(), key))(t).Value)
+		}
+		return n
+	}
+	const calls, marks = 60, 60 << 10 // what remains of calls whose results are gone
+	for n := range calls {
+		for _, tenant := range []string{"one", "two", "three"} {
+			if n > 0 && tenant == "two" {
+				continue // one call, before most others
+			}
+			check.Value(call(tenant, n))(t)
+		}
+	}
+	if one, all := bytes("one."), bytes(""); one > most/2+marks || all > most+2*marks || all < most/2 {
+		t.Errorf("%d bytes of one tenant are kept, %d of all", one, all)
+	}
+	if result, err := call("one", calls-1); err != nil || !result.Repeated {
+		t.Errorf("the newest: %v, %v", result.Repeated, err)
+	}
+	if result, err := call("one", 0); outcome(result, err) != "refused 409" || made["one.000"] != 1 {
+		t.Errorf("the oldest: %s, and was made %d times", outcome(result, err), made["one.000"])
+	}
+	r.kept.erase("one")
+	r.kept.mu.Lock()
+	defer r.kept.mu.Unlock()
+	if r.kept.expire(time.Now().Add(2 * time.Hour)); r.kept.bytes != 0 || len(r.kept.tenants) != 0 {
+		t.Errorf("once they have expired, %d bytes of %d tenants are counted", r.kept.bytes, len(r.kept.tenants))
+	}
+}
+
+// Callers whose tokens have no name do not get each other's results.
+func TestTokensWithoutANameDoNotShareKeys(t *testing.T) {
+	b := newBench(t, Config{})
+	var called atomic.Int64
+	b.serve(t, "shop", "sell", readOnly, handler(answering(func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return said(fmt.Sprint("number ", called.Add(1))), nil
+	})))
+	for _, tc := range []struct{ credential, want string }{{"a", "number 1"}, {"b", "number 2"}, {"a", "number 1"}} {
+		who := identity.Caller{Tenant: identity.DefaultTenant, Role: identity.Calling, Credential: tc.credential}
+		r, err := b.Call(t.Context(), who, Request{Tool: "shop/sell", CallRequest: schema.CallRequest{IdempotencyKey: "k"}})
+		if err != nil || textOf(r) != tc.want {
+			t.Errorf("token %s: %s, %v, want %s", tc.credential, textOf(r), err, tc.want)
+		}
 	}
 }
 
 // A call that did not come as far as its tool leaves its key free.
 func TestARefusedCallLeavesItsKeyFree(t *testing.T) {
 	b := newBench(t, Config{})
-	server := b.serve(t, "shop", "sell", readOnly, handler(answering("sell", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("yes"), nil })))
+	server := b.sell(t, readOnly, saying("yes"))
 	to := b.sources["shop"]
 	gone := httptest.NewServer(nil)
 	gone.Close()

@@ -7,8 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -16,14 +17,8 @@ import (
 // BenchmarkStage embeds batches of documents that share their parameters, as
 // the tools of one owner do, and little else.
 func BenchmarkStage(b *testing.B) {
-	model, err := static.Builtin()
-	if err != nil {
-		b.Fatal(err)
-	}
-	e, err := NewEncoder(Config{Parallel: 2}, model, prometheus.NewRegistry())
-	if err != nil {
-		b.Fatal(err)
-	}
+	model := check.Value(static.Builtin())(b)
+	e := check.Value(NewEncoder(Config{Parallel: 2}, model, prometheus.NewRegistry()))(b)
 	h := &handler{Encoder: e}
 	msgs := make([]stream.Message, stream.DefaultBatch)
 	round := 0
@@ -37,7 +32,7 @@ func BenchmarkStage(b *testing.B) {
 			doc.Parameters = append(doc.Parameters, schema.Parameter{Name: fmt.Sprintf("special_%d_%d", i, round), Type: "string", Description: "what only this one takes"})
 			msgs[i] = message(b, events.ToolsStandardized, upsert(fmt.Sprint(i), uint64(round), doc))
 		}
-		for _, o := range h.Handle(context.Background(), msgs) {
+		for _, o := range h.handle(context.Background(), msgs) {
 			if o.Err != nil {
 				b.Fatal(o.Err)
 			}

@@ -6,26 +6,21 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sourcegraph/conc/panics"
 	"golang.org/x/sync/singleflight"
-	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Encoder embeds documents and queries, and embeds no text twice that it remembers. Its
-// methods may be called concurrently.
+// Encoder embeds documents and queries, and caches the vectors. Its methods may be called
+// concurrently.
 type Encoder struct {
 	documents *caller
 	queries   *caller
@@ -33,19 +28,19 @@ type Encoder struct {
 	metrics   *metrics
 
 	cache  *lru.Cache[textKey, []float32] // of texts of documents
-	used   atomic.Bool                    // the cache, since purgeWhenIdle looked last
+	used   atomic.Bool                    // the cache, since the last check of purgeWhenIdle
 	recent *lru.Cache[string, []float32]  // of texts of queries
 	calls  singleflight.Group             // for queries
 }
 
-// textKey names a text in the cache of documents, whose texts are long.
+// textKey is a text in the cache of documents, hashed because these texts are long.
 type textKey [sha256.Size]byte
 
 func keyOf(text string) textKey { return sha256.Sum256([]byte(text)) }
 
 // The memory that vectors may take, in bytes.
 const (
-	documentCache = 32 << 20 // while documents come
+	documentCache = 32 << 20 // while documents arrive
 	queryCache    = 8 << 20
 )
 
@@ -68,22 +63,22 @@ func NewEncoder(cfg Config, m Model, reg prometheus.Registerer) (*Encoder, error
 	return e, errors.Join(err, err2)
 }
 
-// job is one document on its way to its vectors.
+// job is a document in a batch.
 type job struct {
 	change events.Change
 	slots  []slot
-	known  map[string][]float32 // by text, what the index holds of the entity
+	known  map[string][]float32 // by text, from the index
 	err    error                // the first error of one of its texts
 }
 
-// lay makes the places of the vectors of a job's document.
-func (e *Encoder) lay(j *job) {
+// addSlots allocates the vectors of a job's document.
+func (e *Encoder) addSlots(j *job) {
 	m := e.documents.model
 	j.change.Vectors = &events.Vectors{Model: m.Name(), Dimensions: m.Dimensions()}
 	j.slots = slots(j.change.Document, j.change.Vectors)
 }
 
-// fill embeds the texts of all jobs together and puts the vectors into their places.
+// fill embeds the texts of all jobs together and sets their vectors.
 func (e *Encoder) fill(ctx context.Context, jobs []*job) {
 	e.used.Store(true)
 	found := map[string]embedded{}
@@ -115,7 +110,7 @@ func (e *Encoder) fill(ctx context.Context, jobs []*job) {
 			e.metrics.rejected.Inc()
 		}
 	}
-	e.used.Store(true) // by a batch that may have to be tried again
+	e.used.Store(true) // the batch may be tried again
 	for _, j := range jobs {
 		for _, s := range j.slots {
 			r := found[s.text]
@@ -125,13 +120,13 @@ func (e *Encoder) fill(ctx context.Context, jobs []*job) {
 	}
 }
 
-// Documents returns the vectors of each document, in order, as the service makes them. It
-// fails with the first text that cannot be embedded.
+// Documents returns the vectors of each document, in order, as the service computes them. It
+// fails at the first text that cannot be embedded.
 func (e *Encoder) Documents(ctx context.Context, docs []*schema.Document) ([]*events.Vectors, error) {
 	jobs := make([]*job, len(docs))
 	for i, doc := range docs {
 		jobs[i] = &job{change: events.Change{Document: doc}}
-		e.lay(jobs[i])
+		e.addSlots(jobs[i])
 	}
 	e.fill(ctx, jobs)
 	out := make([]*events.Vectors, len(docs))
@@ -144,8 +139,8 @@ func (e *Encoder) Documents(ctx context.Context, docs []*schema.Document) ([]*ev
 	return out, ctx.Err()
 }
 
-// idle is the time without a document after which the cache is emptied: it serves
-// imports, whose documents repeat each other's texts.
+// idle is the time without a document after which the cache is emptied: it serves imports,
+// whose documents share texts.
 const idle = time.Minute
 
 func (e *Encoder) purgeWhenIdle(ctx context.Context) {
@@ -161,72 +156,4 @@ func (e *Encoder) purgeWhenIdle(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// Embed returns a unit vector for each text of a query, in order; an empty one where the
-// text holds nothing to embed. The vectors are shared: they must not be changed. A call of
-// the model that the same texts wait for already serves them, too, and goes on when its
-// caller leaves.
-func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("embed query: %w", err)
-	}
-	normal := make([]string, len(texts))
-	vectors := map[string][]float32{}
-	var missing []string
-	for i, text := range texts {
-		normal[i] = normalise(text)
-		if v, ok := e.recent.Get(normal[i]); ok {
-			e.metrics.hit(hitQuery)
-			vectors[normal[i]] = v
-		} else if normal[i] != "" && !slices.Contains(missing, normal[i]) {
-			missing = append(missing, normal[i])
-		}
-	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		call := e.calls.DoChan(fmt.Sprintf("%q", missing), func() (any, error) {
-			return e.ask(context.WithoutCancel(ctx), missing)
-		})
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("embed query: %w", ctx.Err())
-		case answer := <-call:
-			if answer.Err != nil {
-				return nil, fmt.Errorf("embed query: %w", answer.Err)
-			}
-			maps.Copy(vectors, answer.Val.(map[string][]float32))
-		}
-	}
-	out := make([][]float32, len(texts))
-	for i, text := range normal {
-		out[i] = vectors[text]
-	}
-	return out, nil
-}
-
-// normalise folds what makes no difference to a model: white space and the form of
-// composed characters.
-func normalise(text string) string { return norm.NFC.String(strings.Join(strings.Fields(text), " ")) }
-
-// ask has the model embed texts of a query and remembers their vectors.
-func (e *Encoder) ask(ctx context.Context, texts []string) (map[string][]float32, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	vectors := map[string][]float32{}
-	var err error
-	panicked := panics.Try(func() {
-		for i, r := range e.queries.embed(ctx, texts) {
-			if r.err != nil {
-				err = r.err
-				continue
-			}
-			vectors[texts[i]] = r.vector
-			e.recent.Add(texts[i], r.vector)
-		}
-	})
-	if panicked != nil {
-		err = fmt.Errorf("the model panicked: %w", panicked.AsError())
-	}
-	return vectors, err
 }

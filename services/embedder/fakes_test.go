@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -101,27 +102,9 @@ func start(t *testing.T, m Model, cache Cache) *stage {
 		Model: m, Cache: cache, Groups: s.bus, Publisher: s.bus,
 		Logger: slog.New(slog.DiscardHandler), Registerer: s.reg,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, s.Service.Run)
+	check.OK(t, err)
+	check.Run(t, s.Service.Run)
 	return s
-}
-
-// run runs fn until the test ends, or stop is called.
-func run(t *testing.T, fn func(context.Context) error) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- fn(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
-	t.Cleanup(stop)
-	return stop
 }
 
 func deadline(t *testing.T) context.Context {
@@ -141,10 +124,7 @@ func upsert(id string, revision uint64, doc schema.Document) events.Change {
 
 func message(t testing.TB, topic events.Topic, c events.Change) stream.Message {
 	t.Helper()
-	value, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := check.Value(json.Marshal(c))(t)
 	return stream.Message{Topic: topic, Key: events.Key(c.Ref), Value: value, Headers: map[string]string{"traceparent": "00-1"}}
 }
 
@@ -157,9 +137,7 @@ func (s *stage) put(t *testing.T, changes ...events.Change) {
 	for i, c := range changes {
 		msgs[i] = message(t, events.ToolsStandardized, c)
 	}
-	if err := s.bus.Publish(deadline(t), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.bus.Publish(deadline(t), msgs...))
 	if err := s.bus.Await(deadline(t), func() bool { return s.done() >= want }); err != nil {
 		t.Fatalf("%d of %d changes came through: %v", s.done(), want, err)
 	}
@@ -172,10 +150,7 @@ func (s *stage) done() int {
 func (s *stage) embedded(t *testing.T, id string) events.Change {
 	t.Helper()
 	for _, m := range slices.Backward(s.bus.Published(events.ToolsEmbedded)) {
-		c, err := decode(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Value(decode(m))(t)
 		if c.ID == id {
 			if m.Headers["traceparent"] != "00-1" {
 				t.Errorf("headers of %s are %v", id, m.Headers)
@@ -187,14 +162,11 @@ func (s *stage) embedded(t *testing.T, id string) events.Change {
 	return events.Change{}
 }
 
-func (s *stage) letters(t *testing.T) map[string]string {
+func (s *stage) wantLetter(t *testing.T, key, reason string) {
 	t.Helper()
-	out := map[string]string{}
-	for _, m := range s.bus.Published(events.DLQ) {
-		l := s.letter(t, m.Key)
-		out[l.Key] = l.Reason
+	if l := s.letter(t, key); l.Reason != reason {
+		t.Errorf("the dead letter of %s is %+v, want %s", key, l, reason)
 	}
-	return out
 }
 
 // letter returns the dead letter with an id, or of a key.
@@ -202,9 +174,7 @@ func (s *stage) letter(t *testing.T, key string) (found events.DeadLetter) {
 	t.Helper()
 	for _, m := range s.bus.Published(events.DLQ) {
 		var l events.DeadLetter
-		if err := json.Unmarshal(m.Value, &l); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(m.Value, &l))
 		if l.ID == key || l.Key == key {
 			found = l
 		}
@@ -236,10 +206,7 @@ func cosineOf(v events.Vector, text string) float64 {
 
 func metricOf(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := check.Value(reg.Gather())(t)
 	var sum float64
 	for _, f := range families {
 		if f.GetName() != name {

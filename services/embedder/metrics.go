@@ -1,20 +1,17 @@
 package embedder
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/metric"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// Where a vector was found that did not have to be computed.
+// Where the vector of a text was found.
 const (
-	hitMemory = "memory" // embedded lately
+	hitMemory = "memory" // embedded recently
 	hitIndex  = "index"  // stored with the same entity
-	hitBatch  = "batch"  // asked for twice at once
-	hitQuery  = "query"  // a query's text, embedded lately or just now
+	hitBatch  = "batch"  // twice in a batch
+	hitQuery  = "query"  // a text of a query, embedded recently
 )
 
 // How a call of the model failed.
@@ -23,7 +20,7 @@ const (
 	classPermanent = "permanent"
 )
 
-// Fields that are embedded only in their first parts.
+// Fields whose first elements alone are embedded.
 const (
 	cutParameters = "parameters"
 	cutExamples   = "examples"
@@ -40,51 +37,24 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	on := metric.At(reg)
+	on := telemetry.Metrics(reg)
 	return &metrics{
 		texts: on.NewCounter("toolstream_embedder_embedded_texts_total", "Texts given to the model."),
 		hits: on.NewCounterVec("toolstream_embedder_cache_hits_total",
-			"Texts whose vector was known, by where: memory, index (stored with the same entity), batch, query.",
+			"Texts with a known vector, by its place: memory, index (stored with the same entity), batch, query.",
 			[]string{"from"}, []string{hitMemory, hitIndex, hitBatch, hitQuery}),
 		seconds: on.NewHistogram("toolstream_embedder_call_seconds", "Time of one call of the model.",
 			prometheus.ExponentialBuckets(0.00001, 4, 12)),
-		cut: on.NewCounterVec("toolstream_embedder_cut_fields_total", "Documents with more parameters or examples than are embedded, by field.",
+		cut: on.NewCounterVec("toolstream_embedder_cut_fields_total", "Documents with too many parameters or examples to embed all, by field.",
 			[]string{"field"}, []string{cutParameters, cutExamples}),
-		rejected: on.NewCounter("toolstream_embedder_bad_vectors_total", "Texts for which the model gave no usable vector."),
+		rejected: on.NewCounter("toolstream_embedder_bad_vectors_total", "Texts without a usable vector."),
 		failures: on.NewCounterVec("toolstream_embedder_call_failures_total",
-			"Calls of the model that failed, after what its adapter tried, by class: transient, permanent.",
+			"Calls of the model that failed after all attempts, by class: transient, permanent.",
 			[]string{"class"}, []string{classTransient, classPermanent}),
 	}
 }
 
-// called counts a call of the model; the function it returns ends it.
-func (m *metrics) called(texts int) func(error) {
-	m.texts.Add(float64(texts))
-	start := time.Now()
-	return func(err error) {
-		m.seconds.Observe(time.Since(start).Seconds())
-		if _, permanent := stream.AsPermanent(err); permanent {
-			m.failures.WithLabelValues(classPermanent).Inc()
-		} else if err != nil {
-			m.failures.WithLabelValues(classTransient).Inc()
-		}
-	}
-}
-
 func (m *metrics) hit(from string) { m.hits.WithLabelValues(from).Inc() }
-
-// newFreshness returns the metric of an index writer.
-func newFreshness(reg prometheus.Registerer) prometheus.Histogram {
-	return metric.At(reg).NewHistogram("toolstream_freshness_seconds",
-		"Time from a change's being accepted to its being searchable, in the index that is searched.",
-		freshnessBounds())
-}
-
-// newLag returns the metric of what sources bring.
-func newLag(reg prometheus.Registerer) prometheus.Histogram {
-	return metric.At(reg).NewHistogram("toolstream_source_lag_seconds",
-		"Time from a change's being seen at a source to its being searchable, in the index that is searched.", freshnessBounds())
-}
 
 func freshnessBounds() []float64 {
 	return []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21600}

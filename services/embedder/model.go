@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/sourcegraph/conc/pool"
 
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// caller calls the model, in calls of bounded size, and lets no vector pass
-// that would spoil an index.
+// caller calls the model with a bounded number of texts, and rejects vectors that would
+// damage an index.
 type caller struct {
 	model    Model
 	texts    int
@@ -21,7 +22,7 @@ type caller struct {
 	metrics  *metrics
 }
 
-// embedded is what became of one text.
+// embedded is the outcome for a text.
 type embedded struct {
 	vector []float32 // unit length, or empty
 	err    error
@@ -41,8 +42,8 @@ func (c *caller) embed(ctx context.Context, texts []string) []embedded {
 	return out
 }
 
-// chunk embeds texts in one call. If the call as a whole can never succeed,
-// its halves are tried, and theirs, so that only the culprit fails.
+// chunk embeds texts in one call. If the call can never succeed, chunk tries its halves
+// recursively, so that only the culprit fails.
 func (c *caller) chunk(ctx context.Context, texts []string, out []embedded) {
 	vectors, err := c.call(ctx, texts)
 	if _, permanent := stream.AsPermanent(err); permanent && len(texts) > 1 {
@@ -61,14 +62,20 @@ func (c *caller) chunk(ctx context.Context, texts []string, out []embedded) {
 }
 
 func (c *caller) call(ctx context.Context, texts []string) ([][]float32, error) {
-	ctx, span := tracing.Begin(ctx, "embeddings")
+	ctx, span := telemetry.StartSpan(ctx, "embeddings")
 	if span.IsRecording() {
-		span.SetAttributes(tracing.Operation.String("embeddings"), tracing.Model.String(c.model.Name()), tracing.Texts.Int(len(texts)))
+		span.SetAttributes(telemetry.Operation.String("embeddings"), telemetry.Model.String(c.model.Name()), telemetry.Texts.Int(len(texts)))
 	}
-	stop := c.metrics.called(len(texts))
+	c.metrics.texts.Add(float64(len(texts)))
+	start := time.Now()
 	vectors, err := c.model.Embed(ctx, texts)
-	tracing.End(span, err)
-	stop(err)
+	telemetry.EndSpan(span, err)
+	c.metrics.seconds.Observe(time.Since(start).Seconds())
+	if _, permanent := stream.AsPermanent(err); permanent {
+		c.metrics.failures.WithLabelValues(classPermanent).Inc()
+	} else if err != nil {
+		c.metrics.failures.WithLabelValues(classTransient).Inc()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("embed %d texts with %s: %w", len(texts), c.model.Name(), err)
 	}
@@ -78,7 +85,7 @@ func (c *caller) call(ctx context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// unit checks a vector and returns it at length 1; an empty one stays empty.
+// unit checks a vector and normalizes it to length 1; an empty vector stays empty.
 func (c *caller) unit(v []float32) ([]float32, error) {
 	if len(v) == 0 {
 		return nil, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -18,13 +19,9 @@ import (
 func newService(t *testing.T, m *model) *Service {
 	t.Helper()
 	bus := streamtest.NewBus()
-	s, err := New(Config{Timeout: time.Minute}, Deps{
+	return check.Value(New(Config{Timeout: time.Minute}, Deps{
 		Model: m, Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	}))(t)
 }
 
 func TestQueryTextsAreEmbeddedInOneCallAndRemembered(t *testing.T) {
@@ -32,26 +29,17 @@ func TestQueryTextsAreEmbeddedInOneCallAndRemembered(t *testing.T) {
 	s := newService(t, m)
 	texts := []string{"book a flight", "  book  a\tflight ", "", "caf\u00e9", "cafe\u0301", "rent a car"}
 	for range 2 {
-		got, err := s.Embed(t.Context(), texts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Value(s.Embed(t.Context(), texts))(t)
 		for i, text := range []string{"book a flight", "book a flight", "", "café", "café", "rent a car"} {
-			if text == "" {
-				if len(got[i]) != 0 {
-					t.Errorf("an empty text has the vector %v", got[i])
-				}
-				continue
-			}
-			if cosineOf(got[i], text) < 0.999999 {
-				t.Errorf("vector %d is not that of %q", i, text)
-			}
 			var square float64
 			for _, x := range got[i] {
 				square += float64(x) * float64(x)
 			}
-			if math.Abs(square-1) > 1e-5 {
-				t.Errorf("vector %d has length squared %v", i, square)
+			switch {
+			case text == "" && len(got[i]) != 0:
+				t.Errorf("an empty text has the vector %v", got[i])
+			case text != "" && (cosineOf(got[i], text) < 0.999999 || math.Abs(square-1) > 1e-5):
+				t.Errorf("vector %d is not that of %q, or has length squared %v", i, text, square)
 			}
 		}
 	}
@@ -152,11 +140,7 @@ func TestAStuckModelTimesOut(t *testing.T) {
 
 func newEncoder(t *testing.T, m Model) *Encoder {
 	t.Helper()
-	e, err := NewEncoder(Config{}, m, prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return check.Value(NewEncoder(Config{}, m, prometheus.NewRegistry()))(t)
 }
 
 func TestEncoderFailsWithItsModel(t *testing.T) {

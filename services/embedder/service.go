@@ -1,9 +1,3 @@
-// Package embedder turns the four fields of a document into vectors, field by
-// field, carries the result into an index, and embeds the texts of queries.
-//
-// Nothing is embedded twice: a text is looked for in memory, then in what the
-// index holds of the same entity, so that a changed document costs what
-// changed and an unchanged one nothing, after a restart too.
 package embedder
 
 import (
@@ -15,13 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// StageName is the consumer group of the stage, events.Numbered where the
-// version is not the first.
+// StageName is the consumer group of the stage. events.Numbered adds the number of the
+// index version.
 const StageName = "embedder"
 
 // Model turns texts into vectors. It may be called concurrently.
@@ -30,30 +24,23 @@ type Model interface {
 	Name() string
 	// Dimensions is the length of every vector.
 	Dimensions() int
-	// Embed returns one vector for each text, in order; an empty one says that
-	// the text holds nothing to embed. An error marked stream.Permanent says
+	// Embed returns one vector for each text, in order; an empty vector means that
+	// the text has nothing to embed. An error marked stream.Permanent means
 	// that these texts will always fail.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// QueryEmbedder is a Model that embeds queries in another way than documents,
-// as those of the E5 and BGE families do. Its vectors compare with Embed's.
+// QueryEmbedder is a Model that embeds queries in another way than documents, such as the
+// E5 and BGE models. Its vectors can be compared with Embed's.
 type QueryEmbedder interface {
 	Model
 	// EmbedQueries is Embed for texts of queries.
 	EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// queryModel is a QueryEmbedder seen as the model of its queries.
-type queryModel struct{ QueryEmbedder }
-
-func (m queryModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return m.EmbedQueries(ctx, texts)
-}
-
-// Cache is what an index already holds.
+// Cache is an index with earlier vectors.
 type Cache interface {
-	// Previous returns the document and vectors that are stored of an entity.
+	// Previous returns the stored document and vectors of an entity.
 	Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 }
 
@@ -62,15 +49,14 @@ type Cache interface {
 type Config struct {
 	IndexVersion int           // whose topic is written; 1
 	Texts        int           // texts in one call of the model; 128
-	Parallel     int           // calls of the model at once; one a processor
+	Parallel     int           // concurrent calls of the model; one per processor
 	Timeout      time.Duration // of a call for a query; 10 s
 }
 
-// Deps are what the service works with. Cache may be nil: then only
-// memory saves work.
+// Deps are the service's dependencies.
 type Deps struct {
 	Model      Model
-	Cache      Cache
+	Cache      Cache // optional
 	Groups     stream.Groups
 	Publisher  stream.Publisher
 	Logger     *slog.Logger
@@ -85,7 +71,7 @@ type Service struct {
 	loop *stream.Loop
 }
 
-// New returns a service whose Embed works at once; Run runs the stage.
+// New returns a service. Embed works at once, and Run runs the stage.
 func New(cfg Config, deps Deps) (*Service, error) {
 	e, err := NewEncoder(cfg, deps.Model, deps.Registerer)
 	if err != nil {
@@ -95,7 +81,7 @@ func New(cfg Config, deps Deps) (*Service, error) {
 	loop := stream.New(stream.Stage{
 		Name:    events.Numbered(StageName, version),
 		Topic:   events.ToolsStandardized,
-		Handler: &handler{e, deps.Cache, events.Embedded(version)},
+		Handler: (&handler{e, deps.Cache, events.Embedded(version)}).handle,
 	}, stream.Deps{
 		Groups: deps.Groups, Publisher: deps.Publisher,
 		Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces,

@@ -5,34 +5,25 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// What is embedded of one document, at most. A parameter or example beyond
-// that is still found by its words.
+// The most parameters and examples of a document that are embedded. Searches find the rest
+// by words.
 const (
 	MaxParameters = 64
 	MaxExamples   = 5
 )
 
-// slot is one text of a document and where its vector belongs.
+// slot is a text of a document and the place of its vector.
 type slot struct {
 	text   string
 	vector *events.Vector
-	part   string // of the document that the text is; "" where it is made of several
-	at     int    // in a list of such parts
-}
-
-// path is the JSON pointer to the part in a change.
-func (s slot) path() string {
-	path := "/document/" + s.part
-	if s.part == partExamples || s.part == partParameters {
-		path += "/" + strconv.Itoa(s.at)
-	}
-	return path
+	part   string // the part of the document with this text; empty for a text of several parts
+	at     int    // the index in a part that is a list
 }
 
 // The parts of a document that are lists.
@@ -41,8 +32,8 @@ const (
 	partParameters = "parameters"
 )
 
-// slots returns the texts of a document beside the places of their vectors in
-// v, which it makes ready.
+// slots returns the texts of a document with the places of their vectors in v, and
+// allocates the lists of v.
 func slots(doc *schema.Document, v *events.Vectors) []slot {
 	f := index.Texts(doc)
 	f.Examples = f.Examples[:min(len(f.Examples), MaxExamples)]
@@ -62,15 +53,19 @@ func slots(doc *schema.Document, v *events.Vectors) []slot {
 	return out
 }
 
-// failed returns the error of a document whose error so far is first once that of its slot is
-// known. A permanent error says which text is to blame: one text rather than a text made of several.
+// failed combines the first error of a document with the error of a slot. A permanent error
+// names the text to blame, preferably a part of the document.
 func (s slot) failed(first, err error) error {
 	refused, permanent := stream.AsPermanent(err)
 	if !permanent {
 		return cmp.Or(first, err)
 	}
 	if s.part != "" {
-		err = stream.Permanent(refused.Reason, &schema.Invalid{Path: s.path(), Reason: refused.Err.Error()})
+		pointer := "/document/" + s.part
+		if s.part == partExamples || s.part == partParameters {
+			pointer += "/" + strconv.Itoa(s.at)
+		}
+		err = stream.Permanent(refused.Reason, &schema.Invalid{Path: pointer, Reason: refused.Err.Error()})
 	}
 	var invalid *schema.Invalid
 	if _, before := stream.AsPermanent(first); before && !errors.As(first, &invalid) {
@@ -79,7 +74,7 @@ func (s slot) failed(first, err error) error {
 	return cmp.Or(first, err)
 }
 
-// resize returns vs with n places, nil for none.
+// resize returns a copy of vs with length n, nil if n is 0.
 func resize(vs []events.Vector, n int) []events.Vector {
 	if n == 0 {
 		return nil
@@ -89,12 +84,9 @@ func resize(vs []events.Vector, n int) []events.Vector {
 	return out
 }
 
-// known returns the vectors by text that are stored of an entity, none where
-// they are another model's.
-func known(stored Cache, ref schema.Ref, m Model) map[string][]float32 {
-	if stored == nil {
-		return nil
-	}
+// storedVectors returns the stored vectors of an entity by text, none if they are of another
+// model.
+func storedVectors(stored Cache, ref schema.Ref, m Model) map[string][]float32 {
 	doc, vectors, ok := stored.Previous(ref)
 	if !ok || vectors.Model != m.Name() || vectors.Dimensions != m.Dimensions() {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -24,16 +25,10 @@ func TestEveryFieldGetsItsVector(t *testing.T) {
 	if v.Model != "fake-4" || v.Dimensions != 4 || string(got.Raw) != `{"raw":true}` || got.Revision != 1 {
 		t.Fatalf("got %+v", got)
 	}
-	var want events.Vectors
-	for i, sl := range slots(c.Document, &want) {
-		var places []events.Vector
-		places = append(places, v.Name, v.Flat, v.Description, v.Response)
-		places = append(append(places, v.Examples...), v.Parameters...)
-		if x := cosineOf(places[i], sl.text); x < 0.999999 {
-			t.Errorf("vector %d has cosine %v to %q", i, x, sl.text)
-		}
-		if n := cosineOf(places[i], sl.text); math.IsNaN(n) {
-			t.Errorf("vector %d is not a number", i)
+	all := slices.Concat([]events.Vector{v.Name, v.Flat, v.Description, v.Response}, v.Examples, v.Parameters)
+	for i, slot := range slots(c.Document, &events.Vectors{}) {
+		if x := cosineOf(all[i], slot.text); !(x >= 0.999999) { // NaN is not
+			t.Errorf("vector %d has cosine %v to %q", i, x, slot.text)
 		}
 	}
 	if len(v.Examples) != 2 || len(v.Parameters) != 2 {
@@ -89,19 +84,13 @@ func TestNullRecordsPass(t *testing.T) {
 	s := start(t, &model{}, nil)
 	null := stream.Message{Topic: events.ToolsStandardized, Key: "default/gone", Headers: map[string]string{events.HeaderRevision: "9"}}
 	unversioned := stream.Message{Topic: events.ToolsStandardized, Key: "default/lost"}
-	if err := s.bus.Publish(deadline(t), null, unversioned); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.bus.Await(deadline(t), func() bool { return s.done() == 2 }); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.bus.Publish(deadline(t), null, unversioned))
+	check.OK(t, s.bus.Await(deadline(t), func() bool { return s.done() == 2 }))
 	out := s.bus.Published(events.ToolsEmbedded)
 	if len(out) != 1 || out[0].Key != null.Key || len(out[0].Value) != 0 || out[0].Headers[events.HeaderRevision] != "9" {
 		t.Errorf("got %+v", out)
 	}
-	if l := s.letters(t); l["default/lost"] != ReasonBadKey {
-		t.Errorf("dead letters: %v", l)
-	}
+	s.wantLetter(t, "default/lost", ReasonBadKey)
 }
 
 func TestNothingIsEmbeddedTwice(t *testing.T) {
@@ -154,6 +143,19 @@ func TestVectorsOfAnotherModelAreNotUsed(t *testing.T) {
 	}
 }
 
+// poisoned is a model that returns v for texts with poison in them.
+func poisoned(v []float32) *model {
+	return &model{fault: func(texts []string) ([][]float32, error) {
+		out := make([][]float32, len(texts))
+		for i, text := range texts {
+			if out[i] = vectorOf(text); strings.Contains(text, "poison") {
+				out[i] = v
+			}
+		}
+		return out, nil
+	}}
+}
+
 func TestBadVectorsKillTheirDocumentAlone(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	tests := map[string][]float32{
@@ -166,21 +168,13 @@ func TestBadVectorsKillTheirDocumentAlone(t *testing.T) {
 	}
 	for name, v := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := &model{fault: func(texts []string) ([][]float32, error) {
-				out := make([][]float32, len(texts))
-				for i, text := range texts {
-					if out[i] = vectorOf(text); strings.Contains(text, "poison") {
-						out[i] = v
-					}
-				}
-				return out, nil
-			}}
-			s := start(t, m, nil)
+			s := start(t, poisoned(v), nil)
 			s.put(t, upsert("a", 1, weather()), upsert("bad", 2, schema.Document{Name: "poison"}), upsert("b", 3, weather()))
 			s.embedded(t, "a")
 			s.embedded(t, "b")
-			if l := s.letters(t); len(l) != 1 || l["default/bad"] != ReasonBadVector {
-				t.Errorf("dead letters: %v", l)
+			s.wantLetter(t, "default/bad", ReasonBadVector)
+			if n := len(s.bus.Published(events.DLQ)); n != 1 {
+				t.Errorf("%d dead letters", n)
 			}
 		})
 	}
@@ -189,16 +183,7 @@ func TestBadVectorsKillTheirDocumentAlone(t *testing.T) {
 // A letter points to the one text that the model has no vector for, though the texts that are
 // made of several lack theirs, too.
 func TestALetterPointsToTheTextThatIsToBlame(t *testing.T) {
-	m := &model{fault: func(texts []string) ([][]float32, error) {
-		out := make([][]float32, len(texts))
-		for i, text := range texts {
-			if out[i] = vectorOf(text); strings.Contains(text, "poison") {
-				out[i] = make([]float32, 4)
-			}
-		}
-		return out, nil
-	}}
-	s := start(t, m, nil)
+	s := start(t, poisoned(make([]float32, 4)), nil)
 	for want, doc := range map[string]schema.Document{
 		"":                       {Name: "poison"},
 		"/document/description":  {Name: "a", Description: "It is poison.", Examples: []string{"poison"}},
@@ -226,9 +211,7 @@ func TestAWrongCountIsBlamedOnTheTextsThatCauseIt(t *testing.T) {
 	s := start(t, m, nil)
 	s.put(t, upsert("a", 1, weather()), upsert("bad", 2, schema.Document{Name: "poison"}))
 	s.embedded(t, "a")
-	if l := s.letters(t); l["default/bad"] != ReasonBadVector {
-		t.Errorf("dead letters: %v", l)
-	}
+	s.wantLetter(t, "default/bad", ReasonBadVector)
 }
 
 func TestTextWithNothingToEmbedIsNoError(t *testing.T) {
@@ -250,9 +233,7 @@ func TestTheCacheIsEmptiedWhenIdle(t *testing.T) {
 		go e.purgeWhenIdle(ctx)
 		doc := weather()
 		for range 5 {
-			if _, err := e.Documents(t.Context(), []*schema.Document{&doc}); err != nil {
-				t.Fatal(err)
-			}
+			check.Value(e.Documents(t.Context(), []*schema.Document{&doc}))(t)
 			time.Sleep(50 * time.Second)
 			if e.cache.Len() == 0 {
 				t.Fatal("it was emptied while documents came")
@@ -291,9 +272,7 @@ func TestDecodeRefuses(t *testing.T) {
 	bare := upsert("bare", 1, weather())
 	bare.Document = nil
 	s.put(t, bare)
-	if l := s.letters(t); l["default/bare"] != ReasonBadDocument {
-		t.Errorf("dead letters: %v", l)
-	}
+	s.wantLetter(t, "default/bare", ReasonBadDocument)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -13,37 +13,38 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// WriterName is the index writer's name in metrics, logs and dead letters,
-// events.Numbered where the version is not the first.
+// WriterName is the index writer's name in metrics, logs and dead letters. events.Numbered
+// adds the number of the index version.
 const WriterName = "index-writer"
 
-// Index stores what is searched, together with how far it has read.
+// Index stores documents for searches, with its positions on the topic.
 type Index interface {
 	// Positions returns the offset applied last, by partition.
 	Positions() map[int]uint64
-	// Apply stores the changes that are newer than what is there, and the
+	// Apply stores the changes that are newer than the stored ones, and the
 	// positions, in one transaction.
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
-	// Expire forgets some of the deletes that are old. It is called once nothing
-	// can come any more that is older than they are.
+	// Expire forgets some old deletes. It is called once no older change can
+	// arrive any more.
 	Expire() error
 }
 
-// WriterDeps are what an index writer works with.
+// WriterDeps are an index writer's dependencies.
 type WriterDeps struct {
-	IndexVersion int // whose topic is read; 0 is 1
+	IndexVersion int // its topic is read; 0 is 1
 	Index        Index
 	Follower     stream.Follower
 	Publisher    stream.Publisher // of dead letters
-	Searched     func() bool      // whether the index is the one that is searched: only that can be fresh; nil: it is
+	Searched     func() bool      // reports whether searches use the index: no other index is fresh; nil: they do
 
-	// Observe is told of the last record of each key that a batch held, and
-	// whether it is older than what the index has, by Newest. Both may be nil.
+	// Observe receives the last record of each key in a batch, and whether it is
+	// older than the index's version, by Newest. Both are optional.
 	Observe func(key string, older bool)
 	Newest  func(schema.Ref) (v schema.Version, deleted, known bool)
 
@@ -52,36 +53,40 @@ type WriterDeps struct {
 	Traces     trace.TracerProvider // optional
 }
 
-// IndexWriter carries what a version has embedded into an index.
+// IndexWriter writes the embedded changes of an index version into the index.
 type IndexWriter struct {
 	deps      WriterDeps
 	topic     events.Topic
 	tail      *stream.Tail[events.Change]
 	freshness prometheus.Histogram
 	lag       prometheus.Histogram
-	end       atomic.Pointer[map[int]uint64] // where the topic ended when the writer began, by partition; nil: not known yet
-	rebuilds  bool                           // what is read up to end is old news
+	end       atomic.Pointer[map[int]uint64] // where the topic ended when the writer began, by partition; nil until known
+	rebuilds  bool                           // records up to end are not fresh
 }
 
-// NewIndexWriter returns a writer; Run lets it work, once.
-func NewIndexWriter(deps WriterDeps) (*IndexWriter, error) {
+// NewIndexWriter returns a writer. Call Run once.
+func NewIndexWriter(deps WriterDeps) *IndexWriter {
 	version := max(deps.IndexVersion, 1)
-	w := &IndexWriter{deps: deps, topic: events.Embedded(version), freshness: newFreshness(deps.Registerer), lag: newLag(deps.Registerer)}
+	on := telemetry.Metrics(deps.Registerer)
+	w := &IndexWriter{
+		deps: deps, topic: events.Embedded(version),
+		freshness: on.NewHistogram("toolstream_freshness_seconds",
+			"Time from the acceptance of a change until searches find it.", freshnessBounds()),
+		lag: on.NewHistogram("toolstream_source_lag_seconds",
+			"Time from the detection of a change at a source until searches find it.", freshnessBounds()),
+	}
 	w.tail = stream.NewTail(stream.Sink[events.Change]{
-		Name: events.Numbered(WriterName, version), Topic: w.topic, Decode: decodeOrNull, Apply: w.apply, Traced: true,
+		Name: events.Numbered(WriterName, version), Topic: w.topic, Apply: w.apply, Traced: true,
+		Decode: func(m stream.Message) (events.Change, error) {
+			if m.IsNull() { // its delete was applied long ago
+				return events.Change{}, nil
+			}
+			return decode(m)
+		},
 	}, stream.Deps{
 		Follower: deps.Follower, Publisher: deps.Publisher, Logger: deps.Logger, Registerer: deps.Registerer, Traces: deps.Traces,
 	})
-	return w, nil
-}
-
-// decodeOrNull reads a change. A null record changes nothing: the delete that
-// it follows was applied long ago.
-func decodeOrNull(m stream.Message) (events.Change, error) {
-	if m.IsNull() {
-		return events.Change{}, nil
-	}
-	return decode(m)
+	return w
 }
 
 // Run applies changes from the index's own positions on, until ctx ends and
@@ -103,7 +108,7 @@ func (w *IndexWriter) Run(ctx context.Context) error {
 	return w.tail.Run(ctx, from)
 }
 
-// CaughtUp returns nil if the index has everything that was there when the writer began.
+// CaughtUp returns nil if the index has every record from before the writer began.
 func (w *IndexWriter) CaughtUp() error {
 	end := w.end.Load()
 	if end == nil {
@@ -135,29 +140,22 @@ func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.
 			return fmt.Errorf("forget old deletes: %w", err)
 		}
 	}
-	w.checkOrder(changes)
+	if w.deps.Observe != nil {
+		last := map[schema.Ref]schema.Version{}
+		for _, c := range changes {
+			last[c.Ref] = c.Version
+		}
+		for ref, v := range last {
+			newest, _, known := w.deps.Newest(ref)
+			w.deps.Observe(events.Key(ref), known && newest.Newer(v))
+		}
+	}
 	w.observe(records)
 	return nil
 }
 
-// checkOrder looks for keys whose last record is older than what the index has.
-func (w *IndexWriter) checkOrder(changes []events.Change) {
-	if w.deps.Observe == nil {
-		return
-	}
-	last := map[schema.Ref]schema.Version{}
-	for _, c := range changes {
-		last[c.Ref] = c.Version
-	}
-	for ref, v := range last {
-		newest, _, known := w.deps.Newest(ref)
-		w.deps.Observe(events.Key(ref), known && newest.Newer(v))
-	}
-}
-
-// observe measures what became searchable for the first time: neither what an
-// index without searches is filled with, nor what was and is shown by a newer
-// document.
+// observe measures the freshness of records that made a document searchable for the first
+// time. Records that fill a new index, or refresh a document, do not.
 func (w *IndexWriter) observe(records []stream.Record[events.Change]) {
 	if w.deps.Searched != nil && !w.deps.Searched() {
 		return

@@ -12,7 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -74,25 +75,19 @@ func (s *shelf) await(t *testing.T, offset uint64) {
 	}
 }
 
-// write runs a writer until the test ends, or stop is called.
-func write(t *testing.T, bus *streamtest.Bus, s *shelf) (reg *prometheus.Registry, stop func()) {
+// write runs a writer until the test ends, or stop is called. The bus, the index and the
+// registry are added to deps.
+func write(t *testing.T, bus *streamtest.Bus, s *shelf, deps WriterDeps) (reg *prometheus.Registry, stop func()) {
 	t.Helper()
 	reg = prometheus.NewRegistry()
-	w, err := NewIndexWriter(WriterDeps{
-		Index: s, Follower: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: reg,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reg, run(t, w.Run)
+	deps.Index, deps.Follower, deps.Publisher, deps.Logger, deps.Registerer = s, bus, bus, slog.New(slog.DiscardHandler), reg
+	return reg, check.Run(t, NewIndexWriter(deps).Run)
 }
 
 func publish(t *testing.T, bus *streamtest.Bus, ids ...string) {
 	t.Helper()
 	for i, id := range ids {
-		if err := bus.Publish(deadline(t), message(t, events.ToolsEmbedded, upsert(id, uint64(i+1), weather()))); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, bus.Publish(deadline(t), message(t, events.ToolsEmbedded, upsert(id, uint64(i+1), weather()))))
 	}
 }
 
@@ -100,7 +95,7 @@ func TestWriterGoesOnWhereTheIndexIs(t *testing.T) {
 	bus, s := streamtest.NewBus(), newShelf()
 	publish(t, bus, "a", "b", "c")
 	s.positions[0] = 2
-	write(t, bus, s)
+	write(t, bus, s, WriterDeps{})
 	s.await(t, 3)
 	if ids := s.ids(); len(ids) != 1 || ids[0] != "c" {
 		t.Errorf("applied %v", ids)
@@ -110,7 +105,7 @@ func TestWriterGoesOnWhereTheIndexIs(t *testing.T) {
 func TestFreshnessCountsNewsOnly(t *testing.T) {
 	bus, s := streamtest.NewBus(), newShelf()
 	publish(t, bus, "a", "b")
-	reg, stop := write(t, bus, s)
+	reg, stop := write(t, bus, s, WriterDeps{})
 	s.await(t, 2)
 	publish(t, bus, "c")
 	s.await(t, 3)
@@ -124,29 +119,18 @@ func TestFreshnessCountsNewsOnly(t *testing.T) {
 // says anything about how long a change waits.
 func TestFreshnessIsOfWhatIsSearchedForTheFirstTime(t *testing.T) {
 	bus, s := streamtest.NewBus(), newShelf()
-	reg := prometheus.NewRegistry()
 	var searched atomic.Bool
-	w, err := NewIndexWriter(WriterDeps{
-		Index: s, Follower: bus, Publisher: bus, Searched: searched.Load, Logger: slog.New(slog.DiscardHandler), Registerer: reg,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := run(t, w.Run)
+	reg, stop := write(t, bus, s, WriterDeps{Searched: searched.Load})
 	publish(t, bus, "a")
 	s.await(t, 1)
 	searched.Store(true)
 	again := message(t, events.ToolsEmbedded, upsert("a", 1, weather()))
 	again.Headers = map[string]string{events.HeaderRefreshed: "since"}
-	if err := bus.Publish(deadline(t), again); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, bus.Publish(deadline(t), again))
 	s.await(t, 2)
 	seen := upsert("b", 1, weather())
 	seen.Seen = time.Now()
-	if err := bus.Publish(deadline(t), message(t, events.ToolsEmbedded, seen)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, bus.Publish(deadline(t), message(t, events.ToolsEmbedded, seen)))
 	s.await(t, 3)
 	stop()
 	for _, name := range []string{"toolstream_freshness_seconds", "toolstream_source_lag_seconds"} {
@@ -164,7 +148,7 @@ func TestNothingExpiresBeforeAllIsRead(t *testing.T) {
 	if err != nil || end[0] == 0 || end[1] == 0 {
 		t.Fatalf("the topic ends at %v, %v", end, err)
 	}
-	write(t, bus, s)
+	write(t, bus, s, WriterDeps{})
 	select {
 	case at := <-s.expired:
 		if !maps.Equal(at, end) {
@@ -178,10 +162,8 @@ func TestNothingExpiresBeforeAllIsRead(t *testing.T) {
 func TestNullRecordsMoveThePositionAlone(t *testing.T) {
 	bus, s := streamtest.NewBus(), newShelf()
 	null := stream.Message{Topic: events.ToolsEmbedded, Key: "default/a", Headers: map[string]string{events.HeaderRevision: "9"}}
-	if err := bus.Publish(deadline(t), null); err != nil {
-		t.Fatal(err)
-	}
-	write(t, bus, s)
+	check.OK(t, bus.Publish(deadline(t), null))
+	write(t, bus, s, WriterDeps{})
 	s.await(t, 1)
 	if len(s.ids()) != 0 || len(bus.Published(events.DLQ)) != 0 {
 		t.Errorf("applied %v, %d dead letters", s.ids(), len(bus.Published(events.DLQ)))
@@ -208,28 +190,18 @@ func TestAnIndexBuiltAnewHasTheNewestChange(t *testing.T) {
 		bus.KeepAll()
 		deps := stream.Deps{Follower: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
 		repairer := stream.NewRepairer(deps, events.ToolsRaw, events.ToolsStandardized, events.ToolsEmbedded)
-		w, err := NewIndexWriter(WriterDeps{
-			Index: s, Follower: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-			Observe: repairer.Observe,
-			Newest: func(ref schema.Ref) (schema.Version, bool, bool) {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				v := newestOf(s.changes, ref.ID)
-				return v, false, !v.IsZero()
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run(t, repairer.Run)
-		run(t, w.Run)
+		check.Run(t, repairer.Run)
+		write(t, bus, s, WriterDeps{Observe: repairer.Observe, Newest: func(ref schema.Ref) (schema.Version, bool, bool) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			v := newestOf(s.changes, ref.ID)
+			return v, false, !v.IsZero()
+		}})
 		newer, older := upsert("a", 2, weather()), upsert("a", 1, weather())
 		topics := []events.Topic{events.ToolsRaw, events.ToolsStandardized, events.ToolsEmbedded}
 		for _, topic := range topics {
 			for _, c := range []events.Change{newer, upsert("b", 1, weather()), older} {
-				if err := bus.Publish(t.Context(), message(t, topic, c)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, bus.Publish(t.Context(), message(t, topic, c)))
 			}
 		}
 		time.Sleep(2 * time.Minute)
@@ -240,7 +212,7 @@ func TestAnIndexBuiltAnewHasTheNewestChange(t *testing.T) {
 		}
 		bus.Compact()
 		anew := newShelf()
-		write(t, bus, anew)
+		write(t, bus, anew, WriterDeps{})
 		synctest.Wait()
 		if v := newestOf(anew.changes, "a"); v != newer.Version {
 			t.Errorf("the index that was built anew holds %+v, want %+v", v, newer.Version)

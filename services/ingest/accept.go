@@ -12,147 +12,121 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// Outcome says what became of one item.
-type Outcome struct {
-	Line      int         `json:"line,omitempty" doc:"Where the item stood in what was sent, from 1."`
-	Kind      schema.Kind `json:"kind,omitempty"` // absent for a tool
-	ID        string      `json:"id,omitempty"`   // empty where no id could be read
-	Provider  string      `json:"provider,omitempty"`
-	Callable  string      `json:"callable_name,omitempty" doc:"Of a tool that is there: how a language model calls it."`
-	TakenFrom string      `json:"taken_from,omitempty" doc:"The provider that the tool belonged to before."`
-	Revision  uint64      `json:"revision,omitempty" doc:"Of the change; of what is known, if nothing changed."`
-	State     State       `json:"state" enum:"accepted,unchanged,stale,superseded,rejected" doc:"What became of it."`
-	Deleted   bool        `json:"deleted,omitempty" doc:"The item was a delete."`
-	Reason    string      `json:"reason,omitempty"` // a stable word
-	Path      string      `json:"path,omitempty" doc:"JSON pointer to what is wrong in the item."`
-	Detail    string      `json:"detail,omitempty" doc:"What is wrong, in words."`
-}
-
 // Options apply to all items of one call.
 type Options struct {
 	TakeOver bool      // a tool that belongs to another provider may change hands
-	UpTo     uint64    // of deletes: only what has at most this revision; 0: whatever is there
-	Amends   uint64    // revision of the change that an item takes the place of: one with another document is stale if something newer is known
-	Source   string    // that the items were read from; empty: they were sent
-	Seen     time.Time // when the change was seen at a source that is crawled; zero: it was sent
+	UpTo     uint64    // deletes apply only to entities with at most this revision; 0: to any
+	Amends   uint64    // revision of the change that an item replaces: an item with another document is stale if a newer change is known
+	Source   string    // the source that the items were read from; empty: they were sent
+	Seen     time.Time // when the change was seen at a crawled source; zero: it was sent
 
 	event   *events.Event // that brought the items
-	version uint64        // source version of items that have none of their own
+	version uint64        // source version of items without their own
 }
 
-func (o *Outcome) reject(reason, path, detail string) {
-	o.State, o.Reason, o.Path, o.Detail, o.Revision, o.Callable = Rejected, reason, path, detail, 0, ""
-}
-
-// Accept decides what becomes of the items, puts what is new on the bus and
-// returns one outcome for each, in order, once that is durable. Items of one
-// entity are taken in order; the last accepted one replaces those before it,
-// which are superseded. Any number of callers may accept at the same time.
+// Accept decides on the items, publishes the new ones on the bus and returns one outcome
+// for each, in order, once that is durable. Items of one entity are taken in order; the last
+// accepted one supersedes those before it. Any number of callers may accept at the same time.
 //
-// Items are such as package formats makes: their documents are valid JSON.
+// Items are as package formats makes them: their documents are valid JSON.
 //
-// An error says that the service could not decide (ErrUnavailable) or that ctx ended: any
-// part of the items may be on the bus, none is known to be, and accepting them again is
-// right.
-func (s *Service) Accept(ctx context.Context, tenant string, items []formats.Item, opts Options) ([]Outcome, error) {
-	ctx, span := tracing.Begin(ctx, "accept")
-	span.SetAttributes(tracing.Tenant.String(tenant), tracing.Items.Int(len(items)))
-	outcomes, err := s.accept(ctx, tenant, items, opts)
-	if err == nil || errors.Is(err, ErrUnavailable) {
-		s.health.Note(ctx, s.log, err, "ingest: no changes are accepted", "ingest: changes are accepted again")
-	}
-	tracing.End(span, err)
-	return outcomes, err
-}
-
-func (s *Service) accept(ctx context.Context, tenant string, items []formats.Item, opts Options) ([]Outcome, error) {
+// An error says that the service could not decide (ErrUnavailable) or that ctx ended. Some of
+// the items may then be on the bus; the caller should accept all of them again.
+func (s *Service) Accept(ctx context.Context, tenant string, items []formats.Item, opts Options) (outcomes []Outcome, err error) {
+	ctx, span := telemetry.StartSpan(ctx, "accept")
+	span.SetAttributes(telemetry.Tenant.String(tenant), telemetry.Items.Int(len(items)))
+	defer func() {
+		if err == nil || errors.Is(err, ErrUnavailable) {
+			s.health.LogChange(ctx, s.log, err, "ingest: no changes are accepted", "ingest: changes are accepted again")
+		}
+		telemetry.EndSpan(span, err)
+	}()
 	if err := schema.ValidateTenant(tenant); err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	if err := s.awaitLoaded(ctx); err != nil {
+	if err := s.replica.awaitLoaded(ctx); err != nil {
 		return nil, err
 	}
-	r, outcomes := s.request(ctx, tenant, items, opts)
-	if len(r.Items) > 0 {
-		if err := s.submit(ctx, r); err != nil {
+	w, outcomes := s.prepare(ctx, tenant, items, opts)
+	if len(w.Items) > 0 {
+		if err := s.submit(ctx, w); err != nil {
 			return nil, err
 		}
 	}
-	s.count(ctx, outcomes)
+	s.record(ctx, outcomes)
 	return outcomes, nil
 }
 
-// request checks items and makes those that pass changes of a request. The others have their
-// outcomes.
-func (s *Service) request(ctx context.Context, tenant string, items []formats.Item, opts Options) (*request, []Outcome) {
-	outcomes := make([]Outcome, len(items))
-	r := &request{}
-	for i, item := range items {
-		c, err := s.change(tenant, item, opts)
-		if err != nil {
-			outcomes[i] = refused(item, err)
-			continue
-		}
-		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.Kind), ID: c.ID, Provider: c.Provider, Deleted: c.deletes()}
-		c.outcome, c.request, c.ctx = &outcomes[i], r, ctx
-		r.Add(c, len(c.raw))
-	}
-	return r, outcomes
-}
-
-// Preview returns what Accept would, and accepts nothing: the outcomes have no revisions.
+// Preview returns the outcomes of Accept without revisions, and accepts nothing.
 func (s *Service) Preview(ctx context.Context, tenant string, items []formats.Item, opts Options) ([]Outcome, error) {
-	if err := s.awaitLoaded(ctx); err != nil {
+	if err := s.replica.current(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	r, outcomes := s.request(ctx, tenant, items, opts)
-	g := newGroup()
-	for _, c := range r.Items {
-		s.decide(g, c)
-	}
+	w, outcomes := s.prepare(ctx, tenant, items, opts)
+	s.committer.decide(w.Items)
 	for i := range outcomes {
 		outcomes[i].Revision = 0
 	}
 	return outcomes, nil
 }
 
-// count counts outcomes, and names in the audit log what was changed.
-func (s *Service) count(ctx context.Context, outcomes []Outcome) {
-	s.metrics.count(outcomes)
-	var changed []audit.ToolRef
-	for _, o := range outcomes {
-		if o.State == Accepted {
-			changed = append(changed, audit.ToolRef{ID: o.ID, Kind: o.Kind, Revision: o.Revision})
+// prepare checks the items and adds the valid ones to a write. Invalid items have their
+// outcomes already.
+func (s *Service) prepare(ctx context.Context, tenant string, items []formats.Item, opts Options) (*write, []Outcome) {
+	outcomes := make([]Outcome, len(items))
+	w := &write{}
+	for i, item := range items {
+		c, err := newChange(tenant, item, opts, s.cfg.MaxDocument)
+		if err != nil {
+			o := Outcome{Line: item.Line, Kind: shownKind(item.Kind), ID: norm.NFC.String(item.ID), Deleted: item.Delete}
+			if schema.ValidateID(o.ID) != nil {
+				o.ID = schema.Quote(o.ID)
+			}
+			o.reject(err.reason, err.path, err.detail)
+			outcomes[i] = o
+			continue
 		}
+		outcomes[i] = Outcome{Line: item.Line, Kind: shownKind(c.Kind), ID: c.ID, Provider: c.Provider, Deleted: c.deletes()}
+		c.outcome, c.write, c.ctx = &outcomes[i], w, ctx
+		w.Add(c, len(c.raw))
 	}
-	audit.Annotate(ctx, audit.Details{Tools: changed})
+	return w, outcomes
 }
 
-// submit has a request committed and waits for that. The outcomes belong to commitAll
-// until submit returns nil.
-func (s *Service) submit(ctx context.Context, r *request) error {
-	_, span := tracing.Begin(ctx, "send "+string(events.ToolsRaw), trace.WithSpanKind(trace.SpanKindProducer))
-	err := s.commits.Put(ctx, r)
-	if err == nil {
-		err = s.commits.Wait(ctx, r)
-	}
-	if errors.Is(err, stream.ErrClosed) {
-		err = unavailable(errStopped)
-	}
-	tracing.End(span, err)
-	return err
+// change is an item on its way through acceptance.
+type change struct {
+	events.Change // without the document; Version, First and Accepted are set when it is accepted
+
+	name       string // of the tool at its source
+	raw        []byte // the document, valid JSON
+	key        string
+	write      *write
+	ctx        context.Context // of the caller, for its trace only
+	opts       Options
+	quarantine bool           // an operator releases or holds the known document
+	message    stream.Message // once it is accepted
+
+	outcome    *Outcome  // where the answer goes
+	sent       *sent     // nil: nothing was decided yet
+	superseded bool      // by a later change of its write
+	after      *change   // the newest accepted change of its key in its group, when it was decided
+	replaces   *change   // the first of the changes that it superseded
+	losers     []*change // the changes that were not accepted after it
+	inDoubt    bool      // it may be on the bus, and is decided again
 }
+
+func (c *change) deletes() bool { return c.Op == events.OpDelete }
+
+// record is the table's record of the change once it is durable.
+func (c *change) record() record { return recordOf(&c.Change) }
 
 // refusal says why an item cannot be accepted.
 type refusal struct {
@@ -161,7 +135,7 @@ type refusal struct {
 	detail string
 }
 
-// invalid makes a refusal of what package schema refuses.
+// invalid returns the refusal for an error of package schema.
 func invalid(err error) *refusal {
 	var i *schema.Invalid
 	if !errors.As(err, &i) {
@@ -170,24 +144,8 @@ func invalid(err error) *refusal {
 	return &refusal{ReasonInvalid, i.Path, i.Reason}
 }
 
-func refused(item formats.Item, r *refusal) Outcome {
-	o := Outcome{Line: item.Line, Kind: shownKind(item.Kind), ID: norm.NFC.String(item.ID), Deleted: item.Delete}
-	if schema.ValidateID(o.ID) != nil {
-		o.ID = schema.Quote(o.ID)
-	}
-	o.reject(r.reason, r.path, r.detail)
-	return o
-}
-
-func shownKind(k schema.Kind) schema.Kind {
-	if k == schema.KindTool {
-		return ""
-	}
-	return k
-}
-
-// change checks an item and makes it a change.
-func (s *Service) change(tenant string, item formats.Item, opts Options) (*change, *refusal) {
+// newChange checks an item and returns its change.
+func newChange(tenant string, item formats.Item, opts Options, maxDocument int) (*change, *refusal) {
 	c := &change{
 		Change: events.Change{
 			Schema:  events.ChangeSchema,
@@ -199,43 +157,35 @@ func (s *Service) change(tenant string, item formats.Item, opts Options) (*chang
 		},
 		opts: opts,
 	}
-	if !item.Delete {
-		c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
-		c.raw, c.From, c.name = item.Raw, opts.Source, item.Name
-	}
-	c.key, c.said = events.Key(c.Ref), c.sentences()
-	return c, s.validate(c)
-}
-
-func (s *Service) validate(c *change) *refusal {
+	c.key = events.Key(c.Ref)
 	if err := c.Ref.Validate(); err != nil {
-		return invalid(err)
+		return nil, invalid(err)
 	}
 	if e := c.Event; e != nil && (e.Time.Year() < 0 || e.Time.Year() > 9999) {
-		return &refusal{ReasonInvalid, "/time", "a time is in the years 0 to 9999, in UTC"}
+		return nil, &refusal{ReasonInvalid, "/time", "a time is in the years 0 to 9999, in UTC"}
 	}
-	if c.deletes() {
-		return nil
+	if item.Delete {
+		return c, nil
 	}
+	c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
+	c.raw, c.From, c.name = item.Raw, opts.Source, item.Name
 	if c.Provider != "" {
-		if err := (schema.Ref{Tenant: c.Tenant, Kind: schema.KindProvider, ID: c.Provider}).Validate(); err != nil {
-			return &refusal{ReasonInvalid, "/provider", invalid(err).detail}
+		if err := (schema.Ref{Tenant: tenant, Kind: schema.KindProvider, ID: c.Provider}).Validate(); err != nil {
+			return nil, &refusal{ReasonInvalid, "/provider", invalid(err).detail}
 		}
 	}
 	switch {
 	case len(c.raw) == 0 || c.Hash == "":
-		return &refusal{ReasonEmpty, "", "there is no document"}
-	case len(c.raw) > s.cfg.MaxDocument:
-		return &refusal{ReasonTooLarge, "", fmt.Sprintf("the document has %d bytes, at most %d", len(c.raw), s.cfg.MaxDocument)}
-	case foreign(c.raw, c.Tenant):
-		return &refusal{ReasonTenant, "/tenant", "the document names another tenant than the credential"}
+		return nil, &refusal{ReasonEmpty, "", "there is no document"}
+	case len(c.raw) > maxDocument:
+		return nil, &refusal{ReasonTooLarge, "", fmt.Sprintf("the document has %d bytes, at most %d", len(c.raw), maxDocument)}
+	case namesOtherTenant(c.raw, tenant):
+		return nil, &refusal{ReasonTenant, "/tenant", "the document names another tenant than the credential"}
 	}
-	return nil
+	return c, nil
 }
 
-// foreign reports whether a document names another tenant than the
-// credential's.
-func foreign(raw json.RawMessage, tenant string) bool {
+func namesOtherTenant(raw json.RawMessage, tenant string) bool {
 	if !bytes.Contains(raw, []byte(`"tenant"`)) {
 		return false
 	}
@@ -247,4 +197,31 @@ func foreign(raw json.RawMessage, tenant string) bool {
 	}
 	name, ok := named.Tenant.(string)
 	return ok && name != tenant
+}
+
+// submit has a write committed and waits for that. The outcomes belong to the committer
+// until submit returns nil.
+func (s *Service) submit(ctx context.Context, w *write) error {
+	_, span := telemetry.StartSpan(ctx, "send "+string(events.ToolsRaw), trace.WithSpanKind(trace.SpanKindProducer))
+	err := s.committer.batcher.Put(ctx, w)
+	if err == nil {
+		err = s.committer.batcher.Wait(ctx, w)
+	}
+	if errors.Is(err, stream.ErrClosed) {
+		err = unavailable(errStopped)
+	}
+	telemetry.EndSpan(span, err)
+	return err
+}
+
+// record counts the outcomes and names the changed tools in the audit log.
+func (s *Service) record(ctx context.Context, outcomes []Outcome) {
+	s.metrics.count(outcomes)
+	var changed []audit.ToolRef
+	for _, o := range outcomes {
+		if o.State == Accepted {
+			changed = append(changed, audit.ToolRef{ID: o.ID, Kind: o.Kind, Revision: o.Revision})
+		}
+	}
+	audit.Annotate(ctx, audit.Details{Tools: changed})
 }

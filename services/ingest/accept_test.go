@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,21 +15,50 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/quota"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/quota"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
+// decision is what becomes of items of the tool a.
+type decision struct {
+	name  string
+	items []formats.Item
+	want  string // states
+	left  string // description of the newest record; "-" for a tombstone
+}
+
+// runDecisions accepts the items of each case, in one call or each in a call of its own.
+func runDecisions(t *testing.T, oneCall bool, cases []decision) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			bus, s := newService(t)
+			size := 1
+			if oneCall {
+				size = len(tc.items)
+			}
+			var got []Outcome
+			for items := range slices.Chunk(tc.items, size) {
+				got = append(got, outcomes(t, s, items...)...)
+			}
+			if states(got) != tc.want {
+				t.Errorf("states %q, want %q", states(got), tc.want)
+			}
+			if left := description(t, newest(t, bus, "a")); left != tc.left {
+				t.Errorf("newest on the bus is %q, want %q", left, tc.left)
+			}
+			checkLog(t, bus, strings.Count(tc.want, "accepted"))
+		})
+	}
+}
+
 func TestAcceptDecidesByVersionThenByContent(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		items []formats.Item // each in a call of its own
-		want  string
-		left  string // description of the newest record; "-" for a tombstone
-	}{
+	runDecisions(t, false, []decision{
 		{"new", []formats.Item{doc("a", "x")}, "accepted", "x"},
 		{"same again", []formats.Item{doc("a", "x"), doc("a", "x")}, "accepted unchanged", "x"},
 		{"changed", []formats.Item{doc("a", "x"), doc("a", "y")}, "accepted accepted", "y"},
@@ -56,23 +86,7 @@ func TestAcceptDecidesByVersionThenByContent(t *testing.T) {
 		{"a delete by hand outlasts late versions", []formats.Item{versioned(doc("a", "y"), 7), gone("a"), versioned(doc("a", "x"), 6)}, "accepted accepted stale", "-"},
 		{"a put by hand, then the source goes on", []formats.Item{versioned(doc("a", "x"), 7), doc("a", "y"), versioned(doc("a", "z"), 8)}, "accepted accepted accepted", "z"},
 		{"versions begin", []formats.Item{doc("a", "x"), versioned(doc("a", "x"), 1), versioned(doc("a", "x"), 1)}, "accepted accepted unchanged", "x"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
-			var got []Outcome
-			for _, item := range tc.items {
-				got = append(got, outcomes(t, s, item)...)
-			}
-			if states(got) != tc.want {
-				t.Errorf("states %q, want %q", states(got), tc.want)
-			}
-			if left := description(t, newest(t, bus, "a")); left != tc.left {
-				t.Errorf("newest on the bus is %q, want %q", left, tc.left)
-			}
-			checkLog(t, bus, strings.Count(tc.want, "accepted"))
-		})
-	}
+	})
 }
 
 func TestATenantHasAsManyToolsAsItMayHave(t *testing.T) {
@@ -105,9 +119,7 @@ func TestATenantHasAsManyToolsAsItMayHave(t *testing.T) {
 	}
 	stop()
 	again, _ := start(t, bus, cfg, newWall().now)
-	if got := accept(t, again, doc("z", "x"), doc("a", "z")); got != "rejected accepted" {
-		t.Errorf("after a restart: %s", got)
-	}
+	wantStates(t, again, "rejected accepted", doc("z", "x"), doc("a", "z"))
 }
 
 func TestProcessesCountTheToolsOfATenantTogether(t *testing.T) {
@@ -123,9 +135,7 @@ func TestProcessesCountTheToolsOfATenantTogether(t *testing.T) {
 		{one, doc("a", "x"), "accepted"}, {two, doc("b", "x"), "accepted"}, {one, doc("c", "x"), "accepted"}, {two, doc("d", "x"), "rejected"},
 		{one, gone("b"), "accepted"}, {two, doc("d", "x"), "accepted"}, {one, doc("b", "x"), "rejected"},
 	} {
-		if got := accept(t, step.s, step.item); got != step.want {
-			t.Errorf("%s: %s, want %s", step.item.ID, got, step.want)
-		}
+		wantStates(t, step.s, step.want, step.item)
 	}
 }
 
@@ -140,12 +150,10 @@ func TestATenantUsesOnlySoManyIDs(t *testing.T) {
 			}
 		}
 	}
-	if n := s.table.Len(); n != 2*knownPart {
+	if n := s.replica.table.Len(); n != 2*knownPart {
 		t.Errorf("%d ids are known", n)
 	}
-	if got := accept(t, s, doc("0", "x")); got != "accepted" {
-		t.Errorf("an id that is known: %s", got)
-	}
+	wantStates(t, s, "accepted", doc("0", "x"))
 }
 
 // checkLog checks that the bus holds n records and that the versions of every
@@ -180,9 +188,7 @@ func description(t *testing.T, c events.Change) string {
 		return "-"
 	}
 	var d struct{ Description string }
-	if err := json.Unmarshal(c.Raw, &d); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(c.Raw, &d))
 	return d.Description
 }
 
@@ -213,8 +219,7 @@ func TestAToolChangesHandsOnlyByTakingOver(t *testing.T) {
 		{"a delete", gone("a"), Options{}, Accepted, "", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
+			bus, s := newService(t)
 			accept(t, s, versioned(owned(doc("a", "x"), "mail"), 3))
 			out, err := s.Accept(t.Context(), home, []formats.Item{tc.item}, tc.opts)
 			if err != nil || out[0].State != tc.state || out[0].Reason != tc.reason || out[0].TakenFrom != tc.from || (out[0].Detail != "") != (tc.state == Rejected) {
@@ -255,12 +260,7 @@ func TestAToolKeepsItsAge(t *testing.T) {
 }
 
 func TestAcceptTakesTheNewestOfOneBatch(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		items []formats.Item
-		want  string
-		left  string
-	}{
+	runDecisions(t, true, []decision{
 		{"later wins", []formats.Item{doc("a", "x"), doc("a", "y"), doc("a", "z")}, "superseded superseded accepted", "z"},
 		{"later is the same", []formats.Item{doc("a", "x"), doc("a", "x")}, "accepted unchanged", "x"},
 		{"higher version wins", []formats.Item{versioned(doc("a", "x"), 9), versioned(doc("a", "y"), 8)}, "accepted stale", "x"},
@@ -268,19 +268,7 @@ func TestAcceptTakesTheNewestOfOneBatch(t *testing.T) {
 		{"one version, two contents", []formats.Item{versioned(doc("a", "x"), 8), versioned(doc("a", "y"), 8)}, "accepted rejected", "x"},
 		{"put and delete", []formats.Item{doc("a", "x"), gone("a")}, "superseded accepted", "-"},
 		{"delete and put", []formats.Item{gone("a"), doc("a", "x")}, "superseded accepted", "x"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
-			if got := accept(t, s, tc.items...); got != tc.want {
-				t.Errorf("states %q, want %q", got, tc.want)
-			}
-			checkLog(t, bus, 1)
-			if left := description(t, newest(t, bus, "a")); left != tc.left {
-				t.Errorf("newest on the bus is %q, want %q", left, tc.left)
-			}
-		})
-	}
+	})
 }
 
 func TestAcceptRefusesInvalidItems(t *testing.T) {
@@ -314,8 +302,7 @@ func TestAcceptRefusesInvalidItems(t *testing.T) {
 }
 
 func TestAcceptTakesOneIDWhateverItsNormalForm(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	_, s := newService(t)
 	got := outcomes(t, s, doc("caf\u00e9/\u5929\u6c17 .*>", "x"))
 	again := outcomes(t, s, doc("cafe\u0301/\u5929\u6c17 .*>", "x"))
 	if got[0].State != Accepted || again[0].State != Unchanged || got[0].ID != again[0].ID {
@@ -387,8 +374,7 @@ func TestAcceptWaitsForTheTableAndThenGivesUp(t *testing.T) {
 }
 
 func TestAcceptEndsWithItsCaller(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	bus, s := newService(t)
 	under, release := make(chan struct{}), make(chan struct{})
 	bus.Fail(onPublish(func(stream.Message) error { close(under); <-release; return nil }))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -404,16 +390,14 @@ func TestAcceptEndsWithItsCaller(t *testing.T) {
 	}
 	bus.Fail(nil)
 	close(release)
-	if err := bus.Await(t.Context(), func() bool { return len(bus.Messages(events.ToolsRaw)) == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, bus.Await(t.Context(), func() bool { return len(bus.Messages(events.ToolsRaw)) == 1 }))
 }
 
 func TestRunCommitsWhatWasHandedOverBeforeItReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus := streamtest.NewBus()
 		s, stop := start(t, bus, Config{}, newWall().now)
-		<-s.loaded
+		<-s.replica.loaded
 		under, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		bus.Fail(onPublish(func(stream.Message) error {
@@ -466,7 +450,7 @@ func TestManyWritersOfTheSameToolsStayInOrder(t *testing.T) {
 	checkLog(t, bus, -1)
 	for i := range tools {
 		c := newest(t, bus, fmt.Sprintf("tool-%d", i))
-		k, there, _ := s.table.get(events.Key(c.Ref))
+		k, there, _ := s.replica.table.get(events.Key(c.Ref))
 		if !there || k.Version != c.Version || k.deleted != (c.Op == events.OpDelete) {
 			t.Errorf("table says %+v, the bus ends with %+v", k, c)
 		}
@@ -479,16 +463,10 @@ func TestSharedBusIsReadBeforeDeciding(t *testing.T) {
 	behind := func() time.Time { return w.ago(time.Minute) } // its wall clock is slow
 	one, _ := start(t, bus, Config{Shared: true}, w.now)
 	two, _ := start(t, bus, Config{Shared: true}, behind)
-	for i := range 20 {
-		if got := accept(t, one, doc("a", "x")); got != "accepted" {
-			t.Fatalf("round %d: %s", i, got)
-		}
-		if got := accept(t, two, doc("a", "y")); got != "accepted" {
-			t.Fatalf("round %d: %s", i, got)
-		}
-		if got := accept(t, one, doc("a", "y")); got != "unchanged" {
-			t.Fatalf("round %d: %s", i, got)
-		}
+	for range 20 {
+		wantStates(t, one, "accepted", doc("a", "x"))
+		wantStates(t, two, "accepted", doc("a", "y"))
+		wantStates(t, one, "unchanged", doc("a", "y"))
 	}
 	checkLog(t, bus, 40)
 }
@@ -578,8 +556,8 @@ func TestAToolIsCalledByItsIDAndProvider(t *testing.T) {
 	if got := outcomes(t, s, one, unowned); got[0].Callable != "p_say" || got[1].Callable != "p_say" {
 		t.Errorf("the same again, and without a provider: %+v", got)
 	}
-	if got := release(t, s, unowned); got != "accepted" || newest(t, bus, "p/say").CallableName != "p_say" {
-		t.Errorf("released: %s, called %q", got, newest(t, bus, "p/say").CallableName)
+	if release(t, s, unowned, "accepted"); newest(t, bus, "p/say").CallableName != "p_say" {
+		t.Errorf("released: called %q", newest(t, bus, "p/say").CallableName)
 	}
 	stop()
 	s, _ = start(t, bus, Config{}, newWall().now)
@@ -613,7 +591,5 @@ func TestAPreviewAcceptsNothing(t *testing.T) {
 	if n := len(changes(t, bus)); n != before {
 		t.Errorf("%d changes are published", n-before)
 	}
-	if got := accept(t, s, doc("c", "one")); got != "accepted" {
-		t.Errorf("what was previewed is then %s", got)
-	}
+	wantStates(t, s, "accepted", doc("c", "one"))
 }

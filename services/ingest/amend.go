@@ -7,26 +7,34 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// Amend accepts a document in place of that of a change: as a new change of the same entity,
-// with its provider and source, by the checks of every other document. An object has the form
-// that the change's has. It returns the revision of the new change, or that of the change itself
-// where the document is the one that it has, and false where something newer is known that says
-// something else. After an error nothing is known to be accepted, and the same call is right
-// again. The error is an answer (RFC 9457) whose places are below /body/document, with the line
-// and column in the document where they are known.
-func (s *Service) Amend(ctx context.Context, of events.Change, document string) (revision uint64, done bool, err error) {
-	item, refused := s.amended(of, document)
-	if refused != nil {
-		return 0, false, refused
+// Amend replaces the document of a change: as a new change of the same entity, with the same
+// provider, and with the usual checks. A tool has no source then, unless the document is the
+// same: its source has not listed it. An object has the format of the previous document. Amend
+// returns the revision of the new change, or the old revision if the document is the same; done is
+// false if a newer change with another document is known. After an error nothing is known to be
+// accepted, and the caller may try again. The error is an RFC 9457 problem: its pointers are below
+// /body/document, with the line and column in the document if they are known.
+func (s *Service) Amend(ctx context.Context, c events.Change, document string) (revision uint64, done bool, err error) {
+	items, problems := formats.Parse([]byte(document), formats.Options{
+		ID: c.ID, Kind: c.Kind, Provider: c.Provider, Format: formatOf(c), Kept: true, Limits: s.limits(int64(s.cfg.MaxDocument)),
+	})
+	switch {
+	case len(problems) > 0:
+		p := problems[0]
+		return 0, false, rejected(p).in(document, jsondoc.Place{Line: p.Line, Column: p.Column})
+	case len(items) != 1 || items[0].Kind != c.Kind || items[0].Delete:
+		wrong := Outcome{State: Rejected, Reason: formats.NotATool, Detail: "the document holds no " + string(c.Kind)}
+		return 0, false, wrong.in(document, jsondoc.Place{})
 	}
-	outcomes, err := s.Accept(ctx, of.Tenant, []formats.Item{item}, Options{Amends: of.Revision, Source: of.From})
+	outcomes, err := s.Accept(ctx, c.Tenant, items, Options{Amends: c.Revision})
 	if err != nil {
 		return 0, false, s.failed(err)
 	}
@@ -37,32 +45,16 @@ func (s *Service) Amend(ctx context.Context, of events.Change, document string) 
 	return o.Revision, o.State != Stale, nil
 }
 
-// amended reads a document in place of that of a change, or answers why it is none.
-func (s *Service) amended(of events.Change, document string) (formats.Item, error) {
-	items, problems := formats.Parse([]byte(document), formats.Options{
-		ID: of.ID, Kind: of.Kind, Provider: of.Provider, Format: formatOf(of), Kept: true, Limits: s.limits(int64(s.cfg.MaxDocument)),
-	})
-	switch {
-	case len(problems) > 0:
-		p := problems[0]
-		return formats.Item{}, rejected(p).in(document, jsondoc.Place{Line: p.Line, Column: p.Column})
-	case len(items) == 1 && items[0].Kind == of.Kind && !items[0].Delete:
-		return items[0], nil
-	}
-	none := Outcome{State: Rejected, Reason: formats.NotATool, Detail: "the document holds no " + string(of.Kind)}
-	return formats.Item{}, none.in(document, jsondoc.Place{})
-}
-
-// formatOf is as what a document in place of that of a change is read. What nothing but its
-// content made JSON may be more by now.
+// formatOf returns the format for reading the new document of a change. A document
+// recognised as plain JSON before may be recognised as another format now.
 func formatOf(c events.Change) string {
 	text := len(c.Raw) > 0 && c.Raw[0] == '"'
 	switch {
-	case text && c.Format == formats.Python:
-		return formats.Python
+	case text && c.Format == tooldoc.Python:
+		return tooldoc.Python
 	case text:
-		return formats.Text
-	case c.Kind == schema.KindProvider, c.Format == formats.JSON, !formats.KnownFormat(c.Format):
+		return tooldoc.Text
+	case c.Kind == schema.KindProvider, c.Format == tooldoc.JSON, !formats.KnownFormat(c.Format):
 		return ""
 	}
 	return c.Format
@@ -75,8 +67,8 @@ type placedProblem struct {
 	Column int `json:"column,omitempty"`
 }
 
-// in is the answer to a request with a document that was not accepted, in its member of this
-// name. Where at is not known, it is that of the value which is wrong.
+// in is the answer to a request whose member document was not accepted. If at is unknown, it is
+// the place of the wrong value.
 func (o Outcome) in(document string, at jsondoc.Place) error {
 	status := statusOf(o.Reason)
 	if status == http.StatusBadRequest { // the request is well-formed

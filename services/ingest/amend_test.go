@@ -8,9 +8,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -47,9 +49,7 @@ func TestADocumentTakesThePlaceOfThatOfAChange(t *testing.T) {
 	bus := streamtest.NewBus()
 	s, stop := start(t, bus, Config{}, newWall().now)
 	one := versioned(owned(doc("a", "one"), "p"), 4)
-	if _, err := s.Accept(t.Context(), home, []formats.Item{one}, Options{Source: "shop"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(s.Accept(t.Context(), home, []formats.Item{one}, Options{Source: "shop"}))(t)
 	of := newest(t, bus, "a")
 	const edited = "{\n \"name\": \"a\",\n \"description\": \"two\"\n}"
 	revision, became := amends(t, s, of, edited)
@@ -57,7 +57,7 @@ func TestADocumentTakesThePlaceOfThatOfAChange(t *testing.T) {
 	if became != "accepted" || revision != c.Revision || c.Revision <= of.Revision {
 		t.Fatalf("%s at %d, %+v", became, revision, c)
 	}
-	if c.Provider != "p" || c.From != "shop" || c.Source != 4 || c.Format != "function" || string(c.Raw) != `{"name":"a","description":"two"}` || c.CallableName != of.CallableName {
+	if c.Provider != "p" || c.From != "" || c.Source != 4 || c.Format != "function" || string(c.Raw) != `{"name":"a","description":"two"}` || c.CallableName != of.CallableName {
 		t.Errorf("accepted is %+v with %s, before %+v", c, c.Raw, of)
 	}
 	stop() // before the letter is closed
@@ -68,9 +68,7 @@ func TestADocumentTakesThePlaceOfThatOfAChange(t *testing.T) {
 	if _, became := amends(t, s, of, `{"name":"a","description":"three"}`); became != "superseded" {
 		t.Errorf("over a newer document: %s", became)
 	}
-	if got := accept(t, s, gone("a")); got != "accepted" {
-		t.Fatal(got)
-	}
+	wantStates(t, s, "accepted", gone("a"))
 	if _, became := amends(t, s, of, edited); became != "superseded" {
 		t.Errorf("of what is deleted: %s", became)
 	}
@@ -78,8 +76,7 @@ func TestADocumentTakesThePlaceOfThatOfAChange(t *testing.T) {
 
 // A document that was read in another form is known as it was accepted.
 func TestTheSameDocumentIsNoNewChange(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	bus, s := newService(t)
 	for _, text := range []string{`{"name":"a","description":"One.","inputSchema":{"type":"object"}}`, `{"anything":"One."}`} {
 		items, problems := formats.Parse([]byte(text), formats.Options{ID: "a"})
 		if len(problems) > 0 {
@@ -95,22 +92,21 @@ func TestTheSameDocumentIsNoNewChange(t *testing.T) {
 
 // Whatever the form in which the record of a format has a document, it is taken in that form.
 func TestDocumentsAreTakenInTheFormOfTheirRecords(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	bus, s := newService(t)
 	for format, text := range map[string]string{
-		formats.MCP:       `{"name":"a","description":"One.","inputSchema":{"type":"object"}}`,
-		formats.OpenAPI:   `{"openapi":"3.1.0","info":{"title":"Shop"},"paths":{"/a":{"get":{"summary":"One."}}}}`,
-		formats.A2A:       `{"name":"Agent","url":"https://a.example","version":"1","capabilities":{},"defaultInputModes":[],"defaultOutputModes":[],"skills":[{"id":"a","name":"A","description":"One.","tags":[]}]}`,
-		formats.Skill:     "---\nname: a\ndescription: One.\n---\nDo it.",
-		formats.GraphQL:   "type Query { \"One.\" a(id: ID!): String }",
-		formats.Protobuf:  "syntax = \"proto3\"; service A { // One.\n rpc B(C) returns (C); } message C {}",
-		formats.Python:    "def a(x: int) -> int:\n    \"\"\"One.\"\"\"\n",
-		formats.Text:      "# A\nOne.",
-		formats.JSON:      `{"anything":"One."}`,
-		formats.LangChain: `{"lc":1,"type":"constructor","id":["langchain","tools","A"],"kwargs":{"name":"a","description":"One."}}`,
+		tooldoc.MCP:       `{"name":"a","description":"One.","inputSchema":{"type":"object"}}`,
+		tooldoc.OpenAPI:   `{"openapi":"3.1.0","info":{"title":"Shop"},"paths":{"/a":{"get":{"summary":"One."}}}}`,
+		tooldoc.A2A:       `{"name":"Agent","url":"https://a.example","version":"1","capabilities":{},"defaultInputModes":[],"defaultOutputModes":[],"skills":[{"id":"a","name":"A","description":"One.","tags":[]}]}`,
+		tooldoc.Skill:     "---\nname: a\ndescription: One.\n---\nDo it.",
+		tooldoc.GraphQL:   "type Query { \"One.\" a(id: ID!): String }",
+		tooldoc.Protobuf:  "syntax = \"proto3\"; service A { // One.\n rpc B(C) returns (C); } message C {}",
+		tooldoc.Python:    "def a(x: int) -> int:\n    \"\"\"One.\"\"\"\n",
+		tooldoc.Text:      "# A\nOne.",
+		tooldoc.JSON:      `{"anything":"One."}`,
+		tooldoc.LangChain: `{"lc":1,"type":"constructor","id":["langchain","tools","A"],"kwargs":{"name":"a","description":"One."}}`,
 	} {
 		opts := formats.Options{ID: "a " + format}
-		if format == formats.Text {
+		if format == tooldoc.Text {
 			opts.Format = format
 		}
 		items, problems := formats.Parse([]byte(text), opts)
@@ -128,15 +124,15 @@ func TestDocumentsAreTakenInTheFormOfTheirRecords(t *testing.T) {
 		edited = strings.Replace(edited, "One.", "Two.", 1)
 		_, became := amends(t, s, of, edited)
 		c := newest(t, bus, of.ID)
-		if became != "accepted" || c.Format != format || c.CallableName != of.CallableName || !strings.Contains(string(c.Raw), "Two.") && format != formats.Protobuf {
+		if became != "accepted" || c.Format != format || c.CallableName != of.CallableName || !strings.Contains(string(c.Raw), "Two.") && format != tooldoc.Protobuf {
 			t.Errorf("%s: %s, %s %s %s, before %s", format, became, c.Format, c.CallableName, c.Raw, of.CallableName)
 		}
 	}
-	accept(t, s, formats.Item{ID: "p", Kind: schema.KindProvider, Format: formats.Provider, Raw: []byte(`{"name":"P"}`), Hash: "x"})
+	accept(t, s, formats.Item{ID: "p", Kind: schema.KindProvider, Format: tooldoc.Provider, Raw: []byte(`{"name":"P"}`), Hash: "x"})
 	if _, became := amends(t, s, newest(t, bus, "p"), `{"name":"Q"}`); became != "accepted" || newest(t, bus, "p").Kind != schema.KindProvider {
 		t.Errorf("a provider: %s %+v", became, newest(t, bus, "p"))
 	}
-	if _, became := amends(t, s, newest(t, bus, "a json"), `{"name":"a","description":"Two.","inputSchema":{}}`); became != "accepted" || newest(t, bus, "a json").Format != formats.MCP {
+	if _, became := amends(t, s, newest(t, bus, "a json"), `{"name":"a","description":"Two.","inputSchema":{}}`); became != "accepted" || newest(t, bus, "a json").Format != tooldoc.MCP {
 		t.Errorf("JSON that is a tool now: %s as %s", became, newest(t, bus, "a json").Format)
 	}
 }

@@ -9,11 +9,31 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
+
+// answer is the response for the outcome of one item, or for the error of its call.
+func (h *handlers) answer(o Outcome, err error) (*changeOutput, error) {
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	if o.State == Rejected {
+		return nil, o.problem()
+	}
+	out := &changeOutput{Status: http.StatusAccepted, Body: changeAnswer{ID: o.ID, Callable: o.Callable, Revision: o.Revision, State: o.State, Reason: o.Reason}}
+	if o.State == Unchanged && !o.Deleted {
+		out.Status = http.StatusOK
+	}
+	return out, nil
+}
+
+// rejected is the outcome of an unreadable document.
+func rejected(p formats.Problem) Outcome {
+	return Outcome{Line: p.Line, ID: p.ID, State: Rejected, Reason: p.Reason, Path: p.Path, Detail: p.Detail}
+}
 
 // problem returns an RFC 9457 problem; pointer is the JSON pointer to the wrong value in
 // the request, or empty.
@@ -25,7 +45,7 @@ func problem(status int, pointer, detail string) *huma.ErrorModel {
 	return p
 }
 
-// inBody returns the place in a request of what is wrong in its body.
+// inBody returns the location in a request of a JSON pointer into its body.
 func inBody(pointer string) string {
 	if pointer == "" {
 		return ""

@@ -6,13 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
@@ -23,11 +25,11 @@ const (
 )
 
 type batchInput struct {
-	Provider string `query:"provider" doc:"Id of the provider that owns the tools, whatever the documents say."`
-	TakeOver bool   `query:"take_over" doc:"Tools of another provider may change hands. Without it they are refused."`
-	Sync     bool   `query:"sync" doc:"Delete the tools that the providers of this batch had before and that it does not hold. Nothing is deleted if an item without an id was rejected."`
-	Format   string `query:"format" doc:"Format of the document; recognised when absent."`
-	Source   string `query:"source" doc:"File name or address of the body: its ending helps to recognise the format, its base name may be the provider."`
+	Provider string `query:"provider" doc:"Id of the owner, whatever the documents say."`
+	TakeOver bool   `query:"take_over" doc:"Accept tools of another provider or of a source, and change their owner."`
+	Sync     bool   `query:"sync" doc:"Delete the tools of the batch's providers that it does not hold. Nothing is deleted if an item without an id was rejected."`
+	Format   string `query:"format" doc:"Format of the document; recognised by default."`
+	Source   string `query:"source" doc:"File name or address of the body, to recognise the format and the provider."`
 }
 
 func (h *handlers) batchRoute() {
@@ -50,38 +52,16 @@ func (h *handlers) batchRoute() {
 func (h *handlers) batch(ctx context.Context, in *batchInput) (*huma.StreamResponse, error) {
 	t := identity.From(ctx).Tenant
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver}), out: newLineWriter(hc)}
+		w := &lineWriter{hc: hc, out: bufio.NewWriter(hc.BodyWriter())}
+		w.lines = json.NewEncoder(w.out)
+		if rw, ok := hc.BodyWriter().(http.ResponseWriter); ok {
+			w.controller = http.NewResponseController(rw)
+		}
+		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver}), out: w}
 		if err := c.finish(c.read(hc, in)); err != nil {
 			writeProblem(h.api, hc, err)
 		}
 	}}, nil
-}
-
-// linesSource makes package formats read lines, whatever the first line looks
-// like. It has no base name, so it names no provider.
-const linesSource = "-.ndjson"
-
-// sourceOf returns a file name that stands for a content type.
-func sourceOf(contentType string) string {
-	media, _, _ := mime.ParseMediaType(contentType) // checkType has refused malformed ones
-	switch {
-	case strings.HasSuffix(media, "ndjson"), strings.HasSuffix(media, "jsonl"), strings.Contains(media, "json-lines"), strings.HasSuffix(media, "jsonlines"):
-		return linesSource
-	case strings.HasSuffix(media, "yaml"):
-		return "-.yaml"
-	case strings.HasSuffix(media, "json"):
-		return "-.json"
-	case media == "text/markdown":
-		return "-.md"
-	case media == "text/plain":
-		return "-.txt"
-	}
-	return ""
-}
-
-func isLines(source string) bool {
-	source = strings.TrimSuffix(source, ".gz")
-	return strings.HasSuffix(source, ".ndjson") || strings.HasSuffix(source, ".jsonl")
 }
 
 // chunks accepts the items of a body in chunks, and answers each chunk once it is
@@ -113,29 +93,27 @@ func (c *chunks) read(hc huma.Context, in *batchInput) error {
 	}
 	for item, problem := range formats.Read(r, options) {
 		if problem != nil && problem.Cause != nil {
-			return c.cutOff(problem)
+			// The body was cut off: what came of it is accepted.
+			if c.taken > 0 {
+				if err := c.flush(); err != nil {
+					return err
+				}
+			}
+			if problem.Reason != formats.Unreadable {
+				return rejected(*problem).problem()
+			}
+			return bodyProblem(problem.Cause)
 		}
 		if err := c.add(item, problem); err != nil {
 			return err
 		}
 	}
-	if c.taken == 0 && c.problems == 1 && !c.out.begun && (!isLines(options.Source) || c.outcomes[0].Line == 0) {
+	source := strings.TrimSuffix(options.Source, ".gz")
+	isLines := strings.HasSuffix(source, ".ndjson") || strings.HasSuffix(source, ".jsonl")
+	if c.taken == 0 && c.problems == 1 && !c.out.started && (!isLines || c.outcomes[0].Line == 0) {
 		return c.outcomes[0].problem() // the body holds one wrong thing; a single bad line is a line
 	}
 	return c.flush()
-}
-
-// cutOff accepts what came of a body that was cut off, and returns the problem.
-func (c *chunks) cutOff(cause *formats.Problem) error {
-	if c.taken > 0 {
-		if err := c.flush(); err != nil {
-			return err
-		}
-	}
-	if cause.Reason != formats.Unreadable {
-		return rejected(*cause).problem()
-	}
-	return bodyProblem(cause.Cause)
 }
 
 func (c *chunks) add(item formats.Item, bad *formats.Problem) error {
@@ -173,7 +151,7 @@ func (c *chunks) flush() error {
 	return nil
 }
 
-// finish deletes what a sync is to delete and answers with the summary. An
+// finish deletes the missing tools of a sync and answers with the summary. An
 // error, of the body or of that, is returned if nothing was answered yet.
 func (c *chunks) finish(err error) error {
 	if err == nil {
@@ -183,14 +161,16 @@ func (c *chunks) finish(err error) error {
 		}
 		c.out.write(deleted)
 	}
-	if err != nil && !c.out.begun {
+	if err != nil && !c.out.started {
 		return err
 	}
 	summary := &c.batch.Summary
 	if err != nil {
 		summary.Error, summary.RetryAfter = describe(err)
 	}
-	c.out.summary(summary)
+	c.out.start()
+	_ = c.out.lines.Encode(map[string]*Summary{"summary": summary})
+	c.out.flush()
 	return nil
 }
 
@@ -200,16 +180,7 @@ type lineWriter struct {
 	controller *http.ResponseController // nil: the connection is not one of net/http
 	out        *bufio.Writer
 	lines      *json.Encoder
-	begun      bool
-}
-
-func newLineWriter(hc huma.Context) *lineWriter {
-	w := &lineWriter{hc: hc, out: bufio.NewWriter(hc.BodyWriter())}
-	w.lines = json.NewEncoder(w.out)
-	if rw, ok := hc.BodyWriter().(http.ResponseWriter); ok {
-		w.controller = http.NewResponseController(rw)
-	}
-	return w
+	started    bool
 }
 
 // write answers with outcomes. Errors are left to the request's context, which
@@ -218,25 +189,19 @@ func (w *lineWriter) write(outcomes []Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
-	w.begin()
+	w.start()
 	for i := range outcomes {
 		_ = w.lines.Encode(&outcomes[i])
 	}
 	w.flush()
 }
 
-func (w *lineWriter) summary(s *Summary) {
-	w.begin()
-	_ = w.lines.Encode(map[string]*Summary{"summary": s})
-	w.flush()
-}
-
-// begin lets answers go out while the body is still coming in.
-func (w *lineWriter) begin() {
-	if w.begun {
+// start lets answers go out while the body is still coming in.
+func (w *lineWriter) start() {
+	if w.started {
 		return
 	}
-	w.begun = true
+	w.started = true
 	if w.controller != nil {
 		_ = w.controller.EnableFullDuplex() // HTTP/2 has it anyway, and says so with an error
 	}
@@ -249,4 +214,71 @@ func (w *lineWriter) flush() {
 	if w.controller != nil {
 		_ = w.controller.Flush()
 	}
+}
+
+// maxSync is the largest list of tools to keep, in bytes.
+const maxSync = 256 << 20
+
+type (
+	syncInput   struct{ Body syncRequest }
+	syncRequest struct {
+		Providers []string `json:"providers" minItems:"1" doc:"Owners of the tools."`
+		Keep      []string `json:"keep" doc:"Ids of all the tools that the providers have."`
+		UpTo      uint64   `json:"upto,omitempty" doc:"Revision above which nothing is deleted: the start in the summary of the first batch. Required, except with dry_run."`
+		DryRun    bool     `json:"dry_run,omitempty" doc:"Delete nothing; answer what would be deleted."`
+	}
+	syncOutput struct{ Body syncAnswer }
+	syncAnswer struct {
+		Deleted []Outcome `json:"deleted" doc:"The deletes that were accepted, by id."`
+		Missing []string  `json:"missing,omitempty" doc:"With dry_run: ids of the tools to delete."`
+	}
+)
+
+func (h *handlers) syncRoute() {
+	huma.Register(h.api, huma.Operation{
+		OperationID: "sync-tools", Security: identity.Needs(identity.Writer), Method: http.MethodPost, Path: "/v1/tools:sync", Tags: []string{"tools"},
+		Summary: "Delete the tools that providers no longer have",
+		Description: "For providers whose tools came in several batches; one batch that holds them all can say sync itself. " +
+			"Deletes the providers' tools that are not in the list and were there before the first batch.",
+		MaxBodyBytes: maxSync, Errors: writeErrors(),
+		SkipValidateBody: true, // the list is long
+	}, h.syncTools)
+}
+
+func (h *handlers) syncTools(ctx context.Context, in *syncInput) (*syncOutput, error) {
+	if in.Body.DryRun {
+		audit.Annotate(ctx, audit.Details{DryRun: true, ReadOnly: true})
+	}
+	switch {
+	case len(in.Body.Providers) == 0:
+		return nil, problem(http.StatusUnprocessableEntity, "/body/providers", "the providers are missing")
+	case in.Body.UpTo == 0 && !in.Body.DryRun:
+		return nil, problem(http.StatusUnprocessableEntity, "/body/upto", "the revision is missing")
+	case in.Body.UpTo == 0:
+		in.Body.UpTo = events.MaxRevision
+	}
+	providers := make([]string, len(in.Body.Providers))
+	for i, p := range in.Body.Providers {
+		providers[i] = norm.NFC.String(p)
+	}
+	keep := make(map[string]bool, len(in.Body.Keep))
+	for _, id := range in.Body.Keep {
+		keep[norm.NFC.String(id)] = true
+	}
+	t := identity.From(ctx).Tenant
+	missing, err := h.s.missing(ctx, t, providers, keep, in.Body.UpTo)
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	answer := syncAnswer{Deleted: []Outcome{}}
+	if in.Body.DryRun {
+		answer.Missing = missing
+		return &syncOutput{answer}, nil
+	}
+	deleted, err := h.s.Remove(ctx, t, missing, Options{UpTo: in.Body.UpTo})
+	if err != nil {
+		return nil, h.s.failed(err)
+	}
+	answer.Deleted = append(answer.Deleted, deleted...)
+	return &syncOutput{answer}, nil
 }

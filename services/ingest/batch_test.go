@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -178,20 +179,14 @@ func TestBatchOneBadLineIsALine(t *testing.T) {
 func TestBatchStreams(t *testing.T) {
 	s := serve(t, Config{})
 	in, out := io.Pipe()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/tools:batch", in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/tools:batch", in))(t)
 	req.Header.Set("Content-Type", ndjson)
 	go func() {
 		for i := range chunkItems {
 			fmt.Fprintln(out, tool(fmt.Sprintf("tool-%d", i)))
 		}
 	}()
-	resp, err := s.c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(s.c.Do(req))(t)
 	defer resp.Body.Close()
 	answers := bufio.NewScanner(resp.Body)
 	for i := range chunkItems {
@@ -199,9 +194,7 @@ func TestBatchStreams(t *testing.T) {
 			t.Fatalf("answer %d: %v", i, answers.Err())
 		}
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, out.Close())
 	if !answers.Scan() || !strings.Contains(answers.Text(), `"summary"`) {
 		t.Errorf("after the end: %q", answers.Text())
 	}
@@ -303,9 +296,7 @@ func TestSyncLeavesAloneWhatCameLater(t *testing.T) {
 	s := serve(t, Config{})
 	accept(t, s.s, owned(doc("old", "x"), "mail"), owned(doc("renewed", "x"), "mail"))
 	b := s.s.newBatch(home, "mail", true, Options{})
-	if _, err := b.Accept(t.Context(), []formats.Item{owned(doc("kept", "x"), "mail")}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(b.Accept(t.Context(), []formats.Item{owned(doc("kept", "x"), "mail")}))(t)
 	accept(t, s.s, owned(doc("new", "x"), "mail"), owned(doc("renewed", "y"), "mail"))
 	out, err := b.Finish(t.Context())
 	if err != nil || len(out) != 1 || out[0].ID != "old" || !out[0].Deleted {

@@ -16,7 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// acceptedTypes is what a 415 names.
+// acceptedTypes lists the content types in the text of a 415.
 const acceptedTypes = "application/json, application/x-ndjson, application/yaml, application/graphql, application/protobuf, application/x-tar, text/*, application/octet-stream"
 
 // overLimit is the error for a body that is too long.
@@ -50,10 +50,10 @@ func (b *body) read(limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// open checks the headers of a body and returns it decompressed, also where only its
-// first bytes say that it is compressed. Reading fails beyond most bytes, on the wire or
-// decompressed, and where a compressed body becomes longer than inflated bytes and
-// inflationRatio times as long as it was.
+// open checks the headers of a body and returns it decompressed, also if only its first
+// bytes say that it is compressed. Reading fails beyond most bytes, on the wire or
+// decompressed, and if a compressed body exceeds both inflated bytes and inflationRatio times
+// its compressed size.
 func open(hc huma.Context, inflated, most int64) (io.Reader, error) {
 	if err := checkType(hc.Header("Content-Type")); err != nil {
 		return nil, err
@@ -85,12 +85,19 @@ func open(hc huma.Context, inflated, most int64) (io.Reader, error) {
 	return in, nil
 }
 
+// mediaTypes are the accepted types, among others; curl sends x-www-form-urlencoded by default.
+var mediaTypes = []string{
+	"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines", "application/x-jsonlines",
+	"application/yaml", "application/x-yaml", "application/octet-stream", "application/x-www-form-urlencoded",
+	"application/graphql", "application/protobuf", "application/x-protobuf", "application/x-tar",
+}
+
 func checkType(contentType string) error {
 	if contentType == "" {
 		return nil
 	}
 	media, params, err := mime.ParseMediaType(contentType)
-	if err != nil || !acceptable(media) {
+	if err != nil || !slices.Contains(mediaTypes, media) && !strings.HasPrefix(media, "text/") && !strings.HasSuffix(media, "+json") && !strings.HasSuffix(media, "+yaml") {
 		return problem(http.StatusUnsupportedMediaType, "", "accepted are "+acceptedTypes)
 	}
 	switch strings.ToLower(params["charset"]) {
@@ -100,13 +107,26 @@ func checkType(contentType string) error {
 	return problem(http.StatusUnsupportedMediaType, "", "text is UTF-8")
 }
 
-// acceptable also takes the type that curl sends by default.
-func acceptable(media string) bool {
-	return slices.Contains([]string{
-		"application/json", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines", "application/x-jsonlines",
-		"application/yaml", "application/x-yaml", "application/octet-stream", "application/x-www-form-urlencoded",
-		"application/graphql", "application/protobuf", "application/x-protobuf", "application/x-tar",
-	}, media) || strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
+// linesSource makes package formats read lines, whatever the first line looks
+// like. It has no base name, so it names no provider.
+const linesSource = "-.ndjson"
+
+// sourceOf returns a file name with the extension of a content type.
+func sourceOf(contentType string) string {
+	media, _, _ := mime.ParseMediaType(contentType) // checkType has refused malformed ones
+	switch {
+	case strings.HasSuffix(media, "ndjson"), strings.HasSuffix(media, "jsonl"), strings.Contains(media, "json-lines"), strings.HasSuffix(media, "jsonlines"):
+		return linesSource
+	case strings.HasSuffix(media, "yaml"):
+		return "-.yaml"
+	case strings.HasSuffix(media, "json"):
+		return "-.json"
+	case media == "text/markdown":
+		return "-.md"
+	case media == "text/plain":
+		return "-.txt"
+	}
+	return ""
 }
 
 // inflationRatio is how many times as long a body may become by decompression. Text is

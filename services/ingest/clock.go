@@ -21,7 +21,7 @@ type clock struct {
 // newClock returns a clock on the given wall clock.
 func newClock(now func() time.Time) *clock { return &clock{now: now} }
 
-// Next returns a revision above all that were given out or observed.
+// Next returns a revision above every revision given out or observed.
 func (c *clock) Next() uint64 {
 	wall := c.now().UnixMicro()
 	c.mu.Lock()

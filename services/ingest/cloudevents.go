@@ -1,9 +1,4 @@
-// Package cloudevents decodes CloudEvents 1.0 from HTTP: structured, batched
-// and binary (CloudEvents 1.0.2, JSON event format and HTTP protocol binding). It
-// accepts known deviations of senders: capitalised attribute names, a specversion
-// that is a number, application/json or no content type. It refuses an event
-// without a required attribute.
-package cloudevents
+package ingest
 
 import (
 	"bytes"
@@ -16,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// Event is one CloudEvent.
-type Event struct {
+// cloudEvent is one CloudEvent.
+type cloudEvent struct {
 	ID, Source, Type string
 	Subject          string            // optional
 	Time             time.Time         // zero if the event has no time
@@ -29,8 +24,8 @@ type Event struct {
 	Extensions       map[string]string // by lower-case name
 }
 
-// Error says why a request is not a CloudEvent.
-type Error struct {
+// cloudEventError says why a request is not a CloudEvent.
+type cloudEventError struct {
 	Index       int    // of the event in a batch, otherwise -1
 	Attribute   string // the wrong attribute; empty if the whole event is wrong
 	Detail      string
@@ -38,7 +33,7 @@ type Error struct {
 }
 
 // Error names the event, the attribute and the reason.
-func (e *Error) Error() string {
+func (e *cloudEventError) Error() string {
 	s := e.Detail
 	if e.Attribute != "" {
 		s = e.Attribute + ": " + s
@@ -51,7 +46,7 @@ func (e *Error) Error() string {
 
 // Pointer returns the JSON pointer to the wrong attribute, in a structured event
 // or a batch.
-func (e *Error) Pointer() string {
+func (e *cloudEventError) Pointer() string {
 	p := ""
 	if e.Index >= 0 {
 		p = fmt.Sprintf("/%d", e.Index)
@@ -62,54 +57,52 @@ func (e *Error) Pointer() string {
 	return p
 }
 
-func fail(attribute, detail string, args ...any) *Error {
-	return &Error{Index: -1, Attribute: attribute, Detail: fmt.Sprintf(detail, args...)}
+func fail(attribute, detail string, args ...any) *cloudEventError {
+	return &cloudEventError{Index: -1, Attribute: attribute, Detail: fmt.Sprintf(detail, args...)}
 }
 
 // maxName bounds each required attribute, in bytes: id and source travel with
 // every change.
 const maxName = 1024
 
-// Decode reads the events of one HTTP request. Limits bound a structured
-// body's JSON. Errors are *Error.
-func Decode(header http.Header, body []byte, limits jsondoc.Limits) ([]Event, error) {
+// decodeCloudEvents decodes the CloudEvents 1.0 of one HTTP request: structured, batched and
+// binary (CloudEvents 1.0.2, JSON event format and HTTP protocol binding). It accepts known
+// deviations of senders: capitalised attribute names, a specversion that is a number,
+// application/json or no content type. It refuses an event without a required attribute. Limits
+// bound a structured body's JSON.
+func decodeCloudEvents(header http.Header, body []byte, limits jsondoc.Limits) ([]cloudEvent, *cloudEventError) {
 	media, _, _ := mime.ParseMediaType(header.Get("Content-Type")) // empty if it is malformed
+	binary := false
+	for name := range header {
+		binary = binary || strings.HasPrefix(strings.ToLower(name), "ce-")
+	}
 	switch {
 	case media == "application/cloudevents-batch+json":
-		return batch(body, limits)
+		return batchEvents(body, limits)
 	case media == "application/cloudevents+json":
 	case strings.HasPrefix(media, "application/cloudevents"):
 		e := fail("", "events come as application/cloudevents+json, application/cloudevents-batch+json or in ce- headers")
 		e.Unsupported = true
 		return nil, e
-	case isBinary(header):
-		return one(fromHeaders(header, body))
+	case binary:
+		return asList(fromHeaders(header, body))
 	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")):
-		return batch(body, limits)
+		return batchEvents(body, limits)
 	}
 	if _, err := jsondoc.Decode(body, limits); err != nil {
 		return nil, fail("", "%v", err)
 	}
-	return one(fromJSON(body))
+	return asList(fromJSON(body))
 }
 
-func one(e Event, err *Error) ([]Event, error) {
+func asList(e cloudEvent, err *cloudEventError) ([]cloudEvent, *cloudEventError) {
 	if err != nil {
 		return nil, err
 	}
-	return []Event{e}, nil
+	return []cloudEvent{e}, nil
 }
 
-func isBinary(header http.Header) bool {
-	for name := range header {
-		if strings.HasPrefix(strings.ToLower(name), "ce-") {
-			return true
-		}
-	}
-	return false
-}
-
-func batch(body []byte, limits jsondoc.Limits) ([]Event, error) {
+func batchEvents(body []byte, limits jsondoc.Limits) ([]cloudEvent, *cloudEventError) {
 	v, err := jsondoc.Decode(body, limits)
 	if err != nil {
 		return nil, fail("", "%v", err)
@@ -121,7 +114,7 @@ func batch(body []byte, limits jsondoc.Limits) ([]Event, error) {
 	case len(list) == 0:
 		return nil, fail("", "the batch is empty")
 	}
-	events := make([]Event, 0, len(list))
+	events := make([]cloudEvent, 0, len(list))
 	for element := range jsondoc.Elements(body) {
 		e, err := fromJSON(element)
 		if err != nil {
@@ -134,14 +127,14 @@ func batch(body []byte, limits jsondoc.Limits) ([]Event, error) {
 }
 
 // fromJSON decodes a structured event.
-func fromJSON(body []byte) (Event, *Error) {
+func fromJSON(body []byte) (cloudEvent, *cloudEventError) {
 	attributes := map[string]string{}
 	data := map[string][]byte{}
 	seen := map[string]bool{}
 	for name, value := range jsondoc.Members(body) {
 		name = strings.ToLower(name)
 		if seen[name] {
-			return Event{}, fail(name, "the attribute is given twice, in different capitals")
+			return cloudEvent{}, fail(name, "the attribute is given twice, in different capitals")
 		}
 		seen[name] = true
 		switch {
@@ -155,11 +148,11 @@ func fromJSON(body []byte) (Event, *Error) {
 		}
 	}
 	if len(seen) == 0 {
-		return Event{}, fail("", "an event is a JSON object with attributes")
+		return cloudEvent{}, fail("", "an event is a JSON object with attributes")
 	}
 	e, err := fromAttributes(attributes)
 	if err != nil {
-		return Event{}, err
+		return cloudEvent{}, err
 	}
 	e.DataType = attributes["datacontenttype"]
 	e.Data, err = dataOf(data, e.DataType)
@@ -180,10 +173,13 @@ func scalar(value []byte) (string, bool) {
 	return string(value), true
 }
 
-// dataOf returns the data of a structured event. Where the content type is not
-// JSON, a string holds the data as text.
-func dataOf(data map[string][]byte, contentType string) ([]byte, *Error) {
+// dataOf returns the data of a structured event. If the content type is not JSON, a string
+// holds the data as text. Data without a content type is JSON (JSON event format, section
+// 3.1).
+func dataOf(data map[string][]byte, contentType string) ([]byte, *cloudEventError) {
 	value, encoded := data["data"], data["data_base64"]
+	media, _, _ := mime.ParseMediaType(contentType)
+	isJSON := contentType == "" || strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json")
 	switch {
 	case value != nil && encoded != nil:
 		return nil, fail("data_base64", "data and data_base64 exclude each other")
@@ -194,24 +190,17 @@ func dataOf(data map[string][]byte, contentType string) ([]byte, *Error) {
 			return nil, fail("data_base64", "%v", err)
 		}
 		return raw, nil
-	case len(value) > 0 && value[0] == '"' && !isJSON(contentType):
+	case len(value) > 0 && value[0] == '"' && !isJSON:
 		text, _ := scalar(value)
 		return []byte(text), nil
 	}
 	return value, nil
 }
 
-// isJSON reports whether data of a content type is JSON. Without a content type
-// it is (JSON event format, section 3.1).
-func isJSON(contentType string) bool {
-	media, _, _ := mime.ParseMediaType(contentType)
-	return contentType == "" || strings.HasSuffix(media, "/json") || strings.HasSuffix(media, "+json")
-}
-
 // fromHeaders decodes an event whose attributes are headers. Their values are
 // percent-encoded (HTTP protocol binding, section 3.1.3.2). A source stays as it
 // is: it is a URI, and senders leave its own encoding alone.
-func fromHeaders(header http.Header, body []byte) (Event, *Error) {
+func fromHeaders(header http.Header, body []byte) (cloudEvent, *cloudEventError) {
 	attributes := map[string]string{}
 	for name, values := range header {
 		name, found := strings.CutPrefix(strings.ToLower(name), "ce-")
@@ -231,42 +220,38 @@ func fromHeaders(header http.Header, body []byte) (Event, *Error) {
 
 // fromAttributes checks attributes and returns the event without its data.
 // Extensions with names that the specification forbids are left out.
-func fromAttributes(attributes map[string]string) (Event, *Error) {
+func fromAttributes(attributes map[string]string) (cloudEvent, *cloudEventError) {
 	for _, name := range []string{"specversion", "id", "source", "type"} {
 		switch v := attributes[name]; {
 		case v == "":
-			return Event{}, fail(name, "the attribute is missing")
+			return cloudEvent{}, fail(name, "the attribute is missing")
 		case name == "specversion" && v != "1.0" && v != "1":
-			return Event{}, fail(name, "specversion is %.20q, supported is 1.0", v)
+			return cloudEvent{}, fail(name, "specversion is %.20q, supported is 1.0", v)
 		case len(v) > maxName:
-			return Event{}, fail(name, "at most %d bytes", maxName)
+			return cloudEvent{}, fail(name, "at most %d bytes", maxName)
 		}
 	}
-	e := Event{
+	e := cloudEvent{
 		ID: attributes["id"], Source: attributes["source"], Type: attributes["type"], Subject: attributes["subject"],
 		Extensions: map[string]string{},
 	}
 	if _, err := url.Parse(e.Source); err != nil {
-		return Event{}, fail("source", "must be a URI reference")
+		return cloudEvent{}, fail("source", "must be a URI reference")
 	}
 	if at := attributes["time"]; at != "" {
 		var err error
 		if e.Time, err = time.Parse(time.RFC3339, at); err != nil {
-			return Event{}, fail("time", "must be a time as in RFC 3339")
+			return cloudEvent{}, fail("time", "must be a time as in RFC 3339")
 		}
 	}
 	for name, value := range attributes {
-		if isExtension(name) {
-			e.Extensions[name] = value
+		switch name {
+		case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema":
+		default:
+			if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
+				e.Extensions[name] = value
+			}
 		}
 	}
 	return e, nil
-}
-
-func isExtension(name string) bool {
-	switch name {
-	case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema":
-		return false
-	}
-	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }

@@ -1,17 +1,16 @@
-package cloudevents
+package ingest
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-func decode(contentType, body string, headers ...string) ([]Event, error) {
+func decode(contentType, body string, headers ...string) ([]cloudEvent, *cloudEventError) {
 	h := http.Header{}
 	if contentType != "" {
 		h.Set("Content-Type", contentType)
@@ -19,7 +18,7 @@ func decode(contentType, body string, headers ...string) ([]Event, error) {
 	for i := 0; i < len(headers); i += 2 {
 		h.Set(headers[i], headers[i+1])
 	}
-	return Decode(h, []byte(body), jsondoc.Limits{})
+	return decodeCloudEvents(h, []byte(body), jsondoc.Limits{})
 }
 
 const (
@@ -29,19 +28,19 @@ const (
 
 func TestDecode(t *testing.T) {
 	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	plain := Event{ID: "1", Source: "/s", Type: "t"}
+	plain := cloudEvent{ID: "1", Source: "/s", Type: "t"}
 	for name, tc := range map[string]struct {
 		contentType, body string
 		headers           []string
-		want              Event
+		want              cloudEvent
 		data, dataType    string
 	}{
 		"structured": {structuredType,
 			`{"specversion":"1.0","id":"1","source":"/s","type":"t","subject":"a/b","time":"2026-03-01T10:00:00Z","provider":"mail","sequence":7,"data":{"b":1,"a":2}}`,
-			nil, Event{ID: "1", Source: "/s", Type: "t", Subject: "a/b", Time: at, Extensions: map[string]string{"provider": "mail", "sequence": "7"}}, `{"b":1,"a":2}`, ""},
+			nil, cloudEvent{ID: "1", Source: "/s", Type: "t", Subject: "a/b", Time: at, Extensions: map[string]string{"provider": "mail", "sequence": "7"}}, `{"b":1,"a":2}`, ""},
 		"capitalised, numbers": {structuredType,
 			`{"Type":"t","Time":"2026-03-01T10:00:00Z","specversion":1.0,"ID":1,"SOURCE":"/s","Data":{"a":1}}`,
-			nil, Event{ID: "1", Source: "/s", Type: "t", Time: at}, `{"a":1}`, ""},
+			nil, cloudEvent{ID: "1", Source: "/s", Type: "t", Time: at}, `{"a":1}`, ""},
 		"specversion 1":       {structuredType, `{"specversion":1,"id":"1","source":"/s","type":"t"}`, nil, plain, "", ""},
 		"plain JSON":          {"application/json", `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, nil, plain, "", ""},
 		"no content type":     {"", `{"specversion":"1.0","id":"1","source":"/s","type":"t"}`, nil, plain, "", ""},
@@ -51,10 +50,10 @@ func TestDecode(t *testing.T) {
 		"data before version": {structuredType, `{"data":{"a":1},"id":"1","source":"/s","type":"t","specversion":"1.0"}`, nil, plain, `{"a":1}`, ""},
 		"binary": {"application/yaml", "a: 1\n",
 			[]string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t", "ce-subject", "caf%C3%A9", "ce-time", "2026-03-01T10:00:00Z", "ce-provider", "mail"},
-			Event{ID: "1", Source: "/s", Type: "t", Subject: "café", Time: at, Extensions: map[string]string{"provider": "mail"}}, "a: 1\n", "application/yaml"},
+			cloudEvent{ID: "1", Source: "/s", Type: "t", Subject: "café", Time: at, Extensions: map[string]string{"provider": "mail"}}, "a: 1\n", "application/yaml"},
 		"binary without a content type or a body": {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t"}, plain, "", ""},
 		"binary without a content type":           {"", `{"a":1}`, []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t"}, plain, `{"a":1}`, ""},
-		"binary, an extension with an escape":     {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t", "ce-provider", "caf%C3%A9"}, Event{ID: "1", Source: "/s", Type: "t", Extensions: map[string]string{"provider": "café"}}, "", ""},
+		"binary, an extension with an escape":     {"", "", []string{"ce-specversion", "1.0", "ce-id", "1", "ce-source", "/s", "ce-type", "t", "ce-provider", "caf%C3%A9"}, cloudEvent{ID: "1", Source: "/s", Type: "t", Extensions: map[string]string{"provider": "café"}}, "", ""},
 		"binary beats JSON":                       {"application/json", `{"a":1}`, []string{"Ce-Specversion", "1", "Ce-Id", "1", "Ce-Source", "/s", "Ce-Type", "t"}, plain, `{"a":1}`, "application/json"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,10 +123,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"another batch's format": {"application/cloudevents-batch+protobuf", "x", nil, "", "", -1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, err := decode(tc.contentType, tc.body, tc.headers...)
-			var e *Error
-			if !errors.As(err, &e) || list != nil {
-				t.Fatalf("%+v, %v", list, err)
+			list, e := decode(tc.contentType, tc.body, tc.headers...)
+			if e == nil || list != nil {
+				t.Fatalf("%+v, %v", list, e)
 			}
 			if e.Index != tc.index || e.Unsupported != tc.unsupported || e.Error() == "" {
 				t.Errorf("%+v", e)
@@ -151,10 +149,9 @@ func FuzzDecode(f *testing.F) {
 		if version != "" {
 			h["Ce-Specversion"], h["Ce-Id"], h["Ce-Source"], h["Ce-Type"] = []string{version}, []string{"1"}, []string{"/s"}, []string{"t"}
 		}
-		list, err := Decode(h, body, jsondoc.Limits{})
+		list, err := decodeCloudEvents(h, body, jsondoc.Limits{})
 		if err != nil {
-			var e *Error
-			if !errors.As(err, &e) || list != nil || e.Error() == "" {
+			if list != nil || err.Error() == "" {
 				t.Fatalf("%+v, %v", list, err)
 			}
 			return

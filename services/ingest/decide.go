@@ -2,112 +2,161 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// State is what became of one item.
-type State string
-
-// The states of an item. Only accepted items are new on the bus.
-const (
-	Accepted   State = "accepted"   // durable on the bus
-	Unchanged  State = "unchanged"  // the same is known
-	Stale      State = "stale"      // something newer is known
-	Superseded State = "superseded" // a later item of the same batch replaced it
-	Rejected   State = "rejected"   // cannot be accepted as it is
-)
-
-// The reasons that acceptance itself gives. Those of unreadable documents are
-// in package formats.
-const (
-	ReasonDuplicate = "duplicate"         // the same version, or the same event, again
-	ReasonStale     = "stale_ignored"     // a lower source version, or an older event
-	ReasonConflict  = "version_reused"    // the same source version with different content
-	ReasonInvalid   = "invalid"           // an invalid id, provider or time
-	ReasonTooLarge  = "too_large"         // above the limit of one document
-	ReasonTenant    = "tenant_mismatch"   // the document names another tenant than the credential
-	ReasonEmpty     = "empty_document"    // nothing to index
-	ReasonOwned     = "other_provider"    // the tool belongs to another provider, and the call does not take tools over
-	ReasonLimit     = "over_limit"        // the tenant has as many tools and providers as it may have
-	ReasonNotFound  = "not_found"         // a delete, or a release, of what is not there
-	ReasonChanged   = "changed_since"     // the document to release is not the newest one
-	ReasonWithheld  = "deletion_withheld" // not deleted, because the batch was not read whole
-)
-
-// change is an item on its way through acceptance.
-type change struct {
-	events.Change // without the document; Revision, Source, First and Accepted are set when it is decided
-
-	name    string   // of the tool at its source
-	raw     []byte   // the document, valid JSON
-	said    []string // the sentences of a tool's document that are counted
-	key     string
-	request *request
-	ctx     context.Context // of the caller: for its trace, not for its end
-	opts    Options
-	judged  bool           // the document is the known one, let out of quarantine or put into it
-	marks   uint64         // revision of the known record, of which nothing but the boilerplate changes; 0: it is another change
-	message stream.Message // once it is accepted
-
-	outcome    *Outcome // where the answer goes
-	superseded bool     // by a later change of its request
-	refused    bool     // by the bus, for good
+// group holds the decisions on changes that are committed together.
+type group struct {
+	accepted []*change
+	latest   map[string]*change // the newest accepted change of each key
+	repeated []*change          // of events without a new document
+	refused  map[string]*change // the change of each key that the bus has refused for good
+	grown    map[string]tally   // additions of the accepted changes to the tallies, by tenant
 }
 
-func (c *change) deletes() bool { return c.Op == events.OpDelete }
-
-// record is what the table is to hold once the change is durable.
-func (c *change) record() record { return recordOf(&c.Change) }
-
-// adopt gives a tool that names no provider the provider that it has, and an entity the hold,
-// the release and, where it was sent, the source that it has. A hold outlives a delete.
-func (c *change) adopt(old record) {
-	if !c.judged {
-		c.Held = old.held
+// decide decides on changes, each as if the accepted ones before it were on the bus already. It
+// writes nothing but the outcomes.
+func (c *committer) decide(changes []*change) *group {
+	g := &group{latest: map[string]*change{}, grown: map[string]tally{}}
+	for _, ch := range changes {
+		ch.begin()
+		c.decideChange(g, ch)
 	}
-	if !c.deletes() && !c.judged {
-		c.Released = old.releasedHash()
-		c.From = cmp.Or(c.From, old.source())
+	return g
+}
+
+// sent is a change as it came, before the first decision on it.
+type sent struct {
+	change  events.Change
+	outcome Outcome
+}
+
+// begin takes back an earlier decision on c.
+func (c *change) begin() {
+	if c.sent == nil {
+		c.sent = &sent{c.Change, *c.outcome}
+		return
 	}
-	if c.owns(old) && c.Provider == "" && !c.opts.TakeOver {
+	c.Change, *c.outcome = c.sent.change, c.sent.outcome
+	c.superseded, c.replaces, c.losers = false, nil, nil
+}
+
+func (c *committer) decideChange(g *group, ch *change) {
+	old, there, uncertain := c.replica.table.get(ch.key)
+	before := g.latest[ch.key]
+	ch.after = before
+	if before != nil {
+		old, there = before.record(), true
+	}
+	ch.inherit(old)
+	if ch.Kind == schema.KindTool && !ch.deletes() && ch.CallableName == "" { // a rewritten record has it already
+		ch.CallableName = schema.CallableName(ch.ID, ch.Provider, ch.name)
+	}
+	state, reason := stateOf(old, there, before == nil && !uncertain.IsZero(), ch)
+	ch.answer(state, reason, old)
+	if state == Unchanged && ch.Event != nil {
+		g.repeated = append(g.repeated, ch)
+	}
+	if state != Accepted {
+		if before != nil {
+			before.losers = append(before.losers, ch)
+		}
+		return
+	}
+	grows := difference(old, there, ch.record())
+	if detail := c.overLimit(g, ch.Tenant, grows); detail != "" {
+		ch.outcome.reject(ReasonLimit, "", detail)
+		return
+	}
+	g.grown[ch.Tenant] = g.grown[ch.Tenant].plus(grows)
+	if before != nil && before.write == ch.write {
+		ch.supersede(before)
+	}
+	// A change without a source version keeps the source version that is known, or may be on
+	// the bus: so it comes after everything that the source said before it, and late arrivals
+	// stay stale.
+	source := ch.Source
+	if source == 0 {
+		source = max(old.Source, uncertain.Source)
+	}
+	ch.Version = schema.Version{Revision: c.replica.clock.Next(), Source: source}
+	// An entity keeps its age through updates. It is new after a delete, and if another
+	// provider takes it over.
+	if ch.First = old.first; !there || old.deleted || ch.changesOwner(old) {
+		ch.First = ch.Revision
+	}
+	ch.Accepted = c.now().UTC()
+	ch.outcome.Revision = ch.Revision
+	for _, loser := range ch.losers {
+		if loser.outcome.Revision != 0 {
+			loser.outcome.Revision = ch.Revision
+		}
+	}
+	g.accepted = append(g.accepted, ch)
+	g.latest[ch.key] = ch
+}
+
+// supersede puts c in the place of an earlier change of its write, which is not published. What
+// was the same as that is superseded, too.
+func (c *change) supersede(before *change) {
+	before.superseded = true
+	before.answer(Superseded, "", record{})
+	c.replaces = cmp.Or(before.replaces, before)
+	for _, loser := range before.losers {
+		if loser.outcome.State == Unchanged {
+			loser.answer(Superseded, "", record{})
+		}
+	}
+	c.losers, before.losers = before.losers, nil
+}
+
+// inherit gives a tool without a provider the provider of the old record, and an entity its
+// hold and its release. A hold outlives a delete. A tool that was sent has the source of the old
+// record only if it has its document, too: the source's credential is for the document that
+// the source listed.
+func (c *change) inherit(old record) {
+	if c.hasOwner(old) && c.Provider == "" && !c.opts.TakeOver {
 		c.Provider = old.provider.Value()
 	}
-}
-
-// call gives a new document of a tool the name by which a language model calls it. What is
-// written once more has it already.
-func (c *change) call() {
-	if c.Kind == schema.KindTool && !c.deletes() && c.CallableName == "" {
-		c.CallableName = schema.CallableName(c.ID, c.Provider, c.name)
+	if c.quarantine {
+		return
+	}
+	c.Held = old.held
+	if c.deletes() {
+		return
+	}
+	c.Released = valueOf(old.released)
+	from := valueOf(old.from)
+	if c.Kind != schema.KindTool || fingerprintOf(c.Hash, c.Provider, c.Format, from) == old.fingerprint {
+		c.From = cmp.Or(c.From, from)
 	}
 }
 
-// moves reports whether c takes a tool from a provider.
-func (c *change) moves(old record) bool { return c.owns(old) && c.Provider != old.provider.Value() }
+// leavesSource reports whether c, which was sent, replaces a tool that a source has listed.
+func (c *change) leavesSource(old record) bool {
+	return c.Kind == schema.KindTool && !c.deletes() && !old.deleted && c.From == "" && valueOf(old.from) != ""
+}
 
-// owns reports whether c is a new document of a tool that has a provider.
-func (c *change) owns(old record) bool {
+// changesOwner reports whether c takes a tool from a provider.
+func (c *change) changesOwner(old record) bool {
+	return c.hasOwner(old) && c.Provider != old.provider.Value()
+}
+
+// hasOwner reports whether c is a new document of a tool that has a provider.
+func (c *change) hasOwner(old record) bool {
 	return c.Kind == schema.KindTool && !c.deletes() && !old.deleted && old.provider != (unique.Handle[string]{}) && old.provider.Value() != ""
 }
 
-// decide says what becomes of c, given what is known. The version that the source
-// assigned decides first, then the time of the event, then whether anything differs.
-// Where an earlier commit ended without an answer nothing counts as unchanged.
-func decide(old record, there, uncertain bool, c *change) (State, string) {
-	if c.judged {
-		return decideJudged(old, there, uncertain, c)
-	}
-	if c.marks != 0 {
-		if there && !uncertain && old.Revision == c.marks {
-			return Accepted, ""
-		}
-		return Unchanged, ""
+// stateOf decides on c, given the old record. The version that the source assigned decides
+// first, then the time of the event, then whether the content differs. If an earlier commit
+// ended without an answer (uncertain), nothing counts as unchanged.
+func stateOf(old record, there, uncertain bool, c *change) (State, string) {
+	if c.quarantine {
+		return quarantineState(old, there, uncertain, c)
 	}
 	next := c.record()
 	versioned := c.Source != 0 && old.Source != 0
@@ -122,12 +171,12 @@ func decide(old record, there, uncertain bool, c *change) (State, string) {
 		return Stale, ReasonStale
 	case versioned && c.Source < old.Source, !versioned && next.event.before(old.event):
 		return Stale, ReasonStale
-	case c.moves(old) && !c.opts.TakeOver:
+	case c.changesOwner(old) && !c.opts.TakeOver, c.leavesSource(old) && !c.opts.TakeOver && c.opts.Amends == 0:
 		return Rejected, ReasonOwned
-	case c.moves(old), versioned && c.Source > old.Source:
+	case c.changesOwner(old), versioned && c.Source > old.Source:
 		return Accepted, ""
 	case versioned:
-		return decideSameVersion(old, next)
+		return sameVersionState(old, next)
 	case c.Source != 0 || uncertain:
 		return Accepted, ""
 	case c.deletes() && old.deleted:
@@ -138,10 +187,24 @@ func decide(old record, there, uncertain bool, c *change) (State, string) {
 	return Accepted, ""
 }
 
-// decideSameVersion judges a change with the source version that is known. A
-// delete wins over the content of its version: sources often delete under the
-// version that they wrote last.
-func decideSameVersion(old, next record) (State, string) {
+// quarantineState decides on a release or a hold. If an earlier commit ended without an
+// answer, the document may be another one.
+func quarantineState(old record, there, uncertain bool, c *change) (State, string) {
+	next := c.record()
+	switch {
+	case !there || old.deleted:
+		return Rejected, ReasonNotFound
+	case uncertain || next.fingerprint != old.fingerprint:
+		return Rejected, ReasonChanged
+	case next.released == old.released && next.held == old.held:
+		return Unchanged, ""
+	}
+	return Accepted, ""
+}
+
+// sameVersionState decides on a change with the known source version. A delete wins over the
+// content of its version: sources often delete under the version that they wrote last.
+func sameVersionState(old, next record) (State, string) {
 	switch {
 	case next.deleted && !old.deleted:
 		return Accepted, ""
@@ -153,29 +216,8 @@ func decideSameVersion(old, next record) (State, string) {
 	return Rejected, ReasonConflict
 }
 
-// version is what an accepted change gets. A change without a source version keeps
-// the source version that is known, or may be on the bus: so it comes after all
-// that the source said before it, and late arrivals of that stay stale.
-func version(revision uint64, old, uncertain schema.Version, c *change) schema.Version {
-	source := c.Source
-	if source == 0 {
-		source = max(old.Source, uncertain.Source)
-	}
-	return schema.Version{Revision: revision, Source: source}
-}
-
-// since returns the revision under which the entity of an accepted change came: what is
-// known already keeps its age through every update, and what a delete ended or another
-// provider takes over is new.
-func (c *change) since(old record, there bool) uint64 {
-	if !there || old.deleted || c.moves(old) {
-		return c.Revision
-	}
-	return old.first
-}
-
-// decided writes a decision into the outcome.
-func (c *change) decided(state State, reason string, old record) {
+// answer writes a decision into the outcome.
+func (c *change) answer(state State, reason string, old record) {
 	o := c.outcome
 	o.State, o.Reason, o.Revision = state, reason, old.Revision
 	if o.Callable = ""; state == Accepted || state == Unchanged {
@@ -186,10 +228,33 @@ func (c *change) decided(state State, reason string, old record) {
 		o.Detail = "version reused with different content"
 	case reason == ReasonChanged:
 		o.reject(changedSince())
+	case reason == ReasonOwned && c.leavesSource(old) && !c.changesOwner(old):
+		o.Detail = fmt.Sprintf("the tool is read from the source %s: change it there; take_over (import --take-over) replaces it by a tool without a source, which is not called there", valueOf(old.from))
 	case reason == ReasonOwned:
 		o.Detail = fmt.Sprintf("the tool belongs to provider %s; take_over (import --take-over) gives it to %s",
 			schema.Quote(old.provider.Value()), schema.Quote(c.Provider))
-	case state == Accepted && c.moves(old):
+	case state == Accepted && c.changesOwner(old):
 		o.TakenFrom = old.provider.Value()
 	}
+}
+
+// knownPart is how many records a tenant may have, as a multiple of its limit: a deleted id
+// is known for a month.
+const knownPart = 10
+
+// overLimit says why a change that adds this to its tenant's tally is over the limit; it
+// returns "" otherwise. Updates and deletes are accepted whatever the limit is.
+func (c *committer) overLimit(g *group, tenant string, grows tally) string {
+	limit := c.quota.Of(tenant)
+	if limit == 0 {
+		return ""
+	}
+	has := c.replica.table.tally(tenant).plus(g.grown[tenant])
+	switch {
+	case grows.there > 0 && has.there >= limit:
+		return fmt.Sprintf("the tenant has %d tools and providers, and may have %d (limits.tools): delete some, or ask the operator for a higher limit", has.there, limit)
+	case grows.known > 0 && has.known >= knownPart*limit:
+		return fmt.Sprintf("the tenant has used %d ids in a month, deleted ones counted, and may use %d times as many as it may have tools and providers (limits.tools): use ids again, or ask the operator for a higher limit", has.known, knownPart)
+	}
+	return ""
 }

@@ -14,39 +14,40 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/ingest/cloudevents"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// The states of an event beside those of items.
+// The states that only events have.
 const (
 	Duplicate State = "duplicate" // the same event came before
 	Ignored   State = "ignored"   // its type is not understood
 )
 
-// EventOutcome says what became of one event.
+// EventOutcome is the outcome of an event.
 type EventOutcome struct {
 	ID       string    `json:"id"`
 	Source   string    `json:"source"`
-	State    State     `json:"state" enum:"accepted,unchanged,stale,superseded,rejected,duplicate,ignored" doc:"What became of it."`
+	State    State     `json:"state" enum:"accepted,unchanged,stale,superseded,rejected,duplicate,ignored" doc:"Outcome."`
 	Reason   string    `json:"reason,omitempty"`
 	Summary  *Summary  `json:"summary,omitempty"` // of its tools
 	Rejected []Outcome `json:"rejected,omitempty" doc:"Tools that are not acceptable."`
 }
 
-// AcceptEvents applies CloudEvents in order and returns one outcome for each
-// once everything is durable. Errors are those of Accept.
+// eventWindow is how many of the newest events are known if they come again.
+const eventWindow = 1 << 16
+
+// acceptEvents applies CloudEvents in order and returns one outcome for each
+// once everything is durable. Errors are as for Accept.
 //
-// An event is known by its source and id, as long as it is one of the last
-// Config.EventWindow events and the process runs. What then comes again is measured by
-// source version, by the time of the newest event of the same source, which is on the bus
-// with the change that it brought, and by content, in this order. So a repetition has an
-// effect only if it has neither version nor time, and says something else than what is
-// known.
-func (s *Service) AcceptEvents(ctx context.Context, tenant string, list []cloudevents.Event) ([]EventOutcome, error) {
+// An event is recognised by its source and id as long as the process runs and no
+// eventWindow events have come since. A later repetition is judged by its source
+// version, by the time of the newest event of the same source, which is on the bus with the
+// change that it brought, and by its content, in this order. So it has an effect only if it
+// has neither version nor time, and differs from the known document.
+func (s *Service) acceptEvents(ctx context.Context, tenant string, list []cloudEvent) ([]EventOutcome, error) {
 	out := make([]EventOutcome, len(list))
 	for i := range list {
 		o, err := s.acceptEvent(ctx, tenant, &list[i])
@@ -59,14 +60,15 @@ func (s *Service) AcceptEvents(ctx context.Context, tenant string, list []cloude
 }
 
 // acceptEvent applies an event that did not come before.
-func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudevents.Event) (o EventOutcome, err error) {
+func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudEvent) (o EventOutcome, err error) {
 	// The extensions traceparent and tracestate say what led to the event
 	// (https://github.com/cloudevents/spec, extensions/distributed-tracing.md).
-	ctx, span := tracing.Join(ctx, e.Extensions, "receive event")
+	ctx, span := telemetry.JoinSpan(ctx, e.Extensions, "receive event")
 	span.SetAttributes(semconv.CloudEventsEventID(e.ID), semconv.CloudEventsEventSource(e.Source), semconv.CloudEventsEventType(e.Type))
-	defer func() { tracing.End(span, err) }()
+	defer func() { telemetry.EndSpan(span, err) }()
 	o = EventOutcome{ID: e.ID, Source: e.Source, State: Duplicate}
-	key := eventKeyOf(tenant, e.Source, e.ID)
+	sum := sha256.Sum256([]byte(tenant + "\x00" + e.Source + "\x00" + e.ID))
+	key := eventKey(sum[:16])
 	if !s.seen.Contains(key) {
 		if err := s.applyEvent(ctx, tenant, e, &o); err != nil {
 			return o, err
@@ -76,7 +78,7 @@ func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudevents
 		s.seen.Add(key, struct{}{})
 	}
 	s.metrics.events.WithLabelValues(string(o.State)).Inc()
-	span.SetAttributes(tracing.Outcome.String(string(o.State)))
+	span.SetAttributes(telemetry.Outcome.String(string(o.State)))
 	return o, nil
 }
 
@@ -84,13 +86,8 @@ func (s *Service) acceptEvent(ctx context.Context, tenant string, e *cloudevents
 // 1.0, section 3.1.1).
 type eventKey [16]byte
 
-func eventKeyOf(tenant, source, id string) eventKey {
-	sum := sha256.Sum256([]byte(tenant + "\x00" + source + "\x00" + id))
-	return eventKey(sum[:16])
-}
-
-// applyEvent accepts what an event holds and sums it up in o.
-func (s *Service) applyEvent(ctx context.Context, tenant string, e *cloudevents.Event, o *EventOutcome) error {
+// applyEvent accepts the items of an event and sums up their outcomes in o.
+func (s *Service) applyEvent(ctx context.Context, tenant string, e *cloudEvent, o *EventOutcome) error {
 	t, known := s.eventTypes[e.Type]
 	if !known {
 		o.State, o.Reason = Ignored, "the type is neither one of toolstream's nor mapped to one by events.types"
@@ -101,7 +98,7 @@ func (s *Service) applyEvent(ctx context.Context, tenant string, e *cloudevents.
 	if problem != nil {
 		c.problems = []formats.Problem{*problem}
 	} else {
-		c = s.readEvent(e, t)
+		c = readEvent(e, t, s.limits(s.cfg.MaxBody))
 	}
 	b := s.newBatch(tenant, c.provider, c.provider != "", Options{
 		event: &events.Event{Source: e.Source, ID: e.ID, Time: e.Time.UTC()}, version: version,
@@ -130,7 +127,7 @@ func rejectedOnly(outcomes []Outcome) []Outcome {
 	return out
 }
 
-// state is the one word for what became of all items.
+// state sums up the outcomes of all items.
 func (s *Summary) state() (State, string) {
 	switch {
 	case s.Accepted+s.Deleted > 0:
@@ -143,16 +140,15 @@ func (s *Summary) state() (State, string) {
 	return Unchanged, s.Withheld
 }
 
-// eventContent is what an event holds.
+// eventContent holds the items of an event.
 type eventContent struct {
 	items    []formats.Item
 	problems []formats.Problem
-	provider string // whose tools are all in items; empty: items is not all of a provider
+	provider string // the provider whose tools items holds completely; empty: items is not complete
 }
 
-func (s *Service) readEvent(e *cloudevents.Event, t eventType) (c eventContent) {
+func readEvent(e *cloudEvent, t eventType, limits formats.Limits) (c eventContent) {
 	provider := norm.NFC.String(e.Extensions["provider"])
-	limits := s.limits(s.cfg.MaxBody)
 	subject, source := norm.NFC.String(e.Subject), sourceOf(e.DataType)
 	switch {
 	case t.deletes:
@@ -190,7 +186,7 @@ func unreadable(path, detail string) eventContent {
 // sourceVersionOf returns the source version: the attribute sourceversion, else
 // a whole number in the attributes version or sequence or in the data's member
 // version, else 0.
-func sourceVersionOf(e *cloudevents.Event) (uint64, *formats.Problem) {
+func sourceVersionOf(e *cloudEvent) (uint64, *formats.Problem) {
 	if v := e.Extensions["sourceversion"]; v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
 		if err != nil {
@@ -207,7 +203,7 @@ func sourceVersionOf(e *cloudevents.Event) (uint64, *formats.Problem) {
 }
 
 // dataMember returns a top-level string or number of JSON data, or "".
-func dataMember(e *cloudevents.Event, name string) string {
+func dataMember(e *cloudEvent, name string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &members) != nil {
 		return ""
@@ -239,7 +235,7 @@ const (
 // typePrefix begins the event types above.
 const typePrefix = "io.toolstream."
 
-// eventType is what an event of a type asks for.
+// eventType is the effect of an event of a type.
 type eventType struct {
 	kind    schema.Kind // of the entity that the subject names
 	all     bool        // the event replaces all tools of the provider that the subject names
@@ -259,34 +255,20 @@ func ownEventTypes() map[string]eventType {
 	}
 }
 
-// ParseEventTypes reads a list of TYPE=OWN, separated by spaces, and returns OWN
-// by TYPE. OWN is one of the types above without its prefix, such as
-// tool.deleted.
+// ParseEventTypes reads a space-separated list of TYPE=OWN and returns a map from
+// TYPE to OWN. OWN is a type from above without its prefix, such as tool.deleted.
 func ParseEventTypes(list string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, entry := range strings.Fields(list) {
 		theirs, own, _ := strings.Cut(entry, "=")
 		if _, known := ownEventTypes()[typePrefix+own]; !known || theirs == "" {
-			return nil, fmt.Errorf("%q is not TYPE=OWN; OWN is one of %s", entry, strings.Join(shortTypes(), ", "))
+			names := slices.Sorted(maps.Keys(ownEventTypes()))
+			for i, name := range names {
+				names[i] = strings.TrimPrefix(name, typePrefix)
+			}
+			return nil, fmt.Errorf("%q is not TYPE=OWN; OWN is one of %s", entry, strings.Join(names, ", "))
 		}
 		out[theirs] = typePrefix + own
 	}
 	return out, nil
-}
-
-func shortTypes() []string {
-	names := slices.Sorted(maps.Keys(ownEventTypes()))
-	for i, name := range names {
-		names[i] = strings.TrimPrefix(name, typePrefix)
-	}
-	return names
-}
-
-// eventTypes returns what the understood types ask for, by type.
-func eventTypes(mapped map[string]string) map[string]eventType {
-	types := ownEventTypes()
-	for theirs, own := range mapped {
-		types[theirs] = types[own]
-	}
-	return types
 }

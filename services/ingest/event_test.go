@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/ingest/cloudevents"
 )
 
 func TestParseEventTypes(t *testing.T) {
@@ -31,32 +31,32 @@ func TestParseEventTypes(t *testing.T) {
 }
 
 // event returns an event about a tool; second is that of its time, 0 for none.
-func event(id, eventType, subject, data string, second int) cloudevents.Event {
-	e := cloudevents.Event{ID: id, Source: "/registry", Type: eventType, Subject: subject, Data: []byte(data), Extensions: map[string]string{}}
+func event(id, eventType, subject, data string, second int) cloudEvent {
+	e := cloudEvent{ID: id, Source: "/registry", Type: eventType, Subject: subject, Data: []byte(data), Extensions: map[string]string{}}
 	if second != 0 {
 		e.Time = time.Date(2026, 2, 1, 0, 0, second, 0, time.UTC)
 	}
 	return e
 }
 
-func with(e cloudevents.Event, extension, value string) cloudevents.Event {
+func with(e cloudEvent, extension, value string) cloudEvent {
 	e.Extensions = map[string]string{extension: value}
 	return e
 }
 
-func at(e cloudevents.Event, t time.Time) cloudevents.Event {
+func at(e cloudEvent, t time.Time) cloudEvent {
 	e.Time = t
 	return e
 }
 
-func from(source string, e cloudevents.Event) cloudevents.Event {
+func from(source string, e cloudEvent) cloudEvent {
 	e.Source = source
 	return e
 }
 
-func tellOne(t *testing.T, s *Service, e cloudevents.Event) EventOutcome {
+func tellOne(t *testing.T, s *Service, e cloudEvent) EventOutcome {
 	t.Helper()
-	out, err := s.AcceptEvents(t.Context(), home, []cloudevents.Event{e})
+	out, err := s.acceptEvents(t.Context(), home, []cloudEvent{e})
 	if err != nil || len(out) != 1 || out[0].ID != e.ID || out[0].Source != e.Source {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -71,31 +71,30 @@ func TestEventsInAnyOrder(t *testing.T) {
 	up, down := TypeToolUpserted, TypeToolDeleted
 	for _, tc := range []struct {
 		name   string
-		events []cloudevents.Event
+		events []cloudEvent
 		want   string
 		left   string
 	}{
-		{"one", []cloudevents.Event{event("1", up, "a", describedAs("x"), 0)}, "accepted", "x"},
-		{"the same again", []cloudevents.Event{event("1", up, "a", describedAs("x"), 0), event("1", up, "a", describedAs("x"), 0)}, "accepted duplicate", "x"},
-		{"the same id from another source", []cloudevents.Event{event("1", up, "a", describedAs("x"), 0), from("/other", event("1", up, "a", describedAs("y"), 0))}, "accepted accepted", "y"},
-		{"the first again after the second", []cloudevents.Event{event("1", up, "a", describedAs("x"), 0), event("2", up, "a", describedAs("y"), 0), event("1", up, "a", describedAs("x"), 0)}, "accepted accepted duplicate", "y"},
-		{"another event, same content", []cloudevents.Event{event("1", up, "a", describedAs("x"), 0), event("2", up, "a", describedAs("x"), 0)}, "accepted unchanged", "x"},
-		{"older by time", []cloudevents.Event{event("2", up, "a", describedAs("y"), 20), event("1", up, "a", describedAs("x"), 10)}, "accepted stale", "y"},
-		{"older by time, another source", []cloudevents.Event{event("2", up, "a", describedAs("y"), 20), from("/other", event("1", up, "a", describedAs("x"), 10))}, "accepted accepted", "x"},
-		{"older by time, another tool", []cloudevents.Event{event("2", up, "b", describedAs("y"), 20), event("1", up, "a", describedAs("x"), 10)}, "accepted accepted", "x"},
-		{"late update after a delete", []cloudevents.Event{event("2", down, "a", "", 20), event("1", up, "a", describedAs("x"), 10)}, "accepted stale", "-"},
-		{"late delete after an update", []cloudevents.Event{event("2", up, "a", describedAs("y"), 20), event("1", down, "a", "", 10)}, "accepted stale", "y"},
-		{"late after one that brought nothing new", []cloudevents.Event{event("1", up, "a", describedAs("x"), 10), event("3", up, "a", describedAs("x"), 30), event("2", up, "a", describedAs("y"), 20)}, "accepted unchanged stale", "x"},
-		{"versions decide before times", []cloudevents.Event{with(event("2", up, "a", describedAs("y"), 20), "sourceversion", "1"), with(event("1", up, "a", describedAs("x"), 10), "sourceversion", "2")}, "accepted accepted", "x"},
-		{"sequence", []cloudevents.Event{with(event("2", up, "a", describedAs("y"), 0), "sequence", "0000000002"), with(event("1", up, "a", describedAs("x"), 0), "sequence", "0000000001")}, "accepted stale", "y"},
-		{"version in the data", []cloudevents.Event{event("2", up, "a", `{"name":"t","description":"y","version":2}`, 0), event("1", up, "a", `{"name":"t","description":"x","version":1}`, 0)}, "accepted stale", "y"},
-		{"a version that is no number", []cloudevents.Event{with(event("1", up, "a", describedAs("x"), 0), "version", "1.2.3")}, "accepted", "x"},
-		{"version reused", []cloudevents.Event{with(event("1", up, "a", describedAs("x"), 0), "version", "3"), with(event("2", up, "a", describedAs("y"), 0), "version", "3")}, "accepted rejected", "x"},
-		{"a delete of what is not known", []cloudevents.Event{event("1", down, "a", "", 0)}, "accepted", "-"},
+		{"one", []cloudEvent{event("1", up, "a", describedAs("x"), 0)}, "accepted", "x"},
+		{"the same again", []cloudEvent{event("1", up, "a", describedAs("x"), 0), event("1", up, "a", describedAs("x"), 0)}, "accepted duplicate", "x"},
+		{"the same id from another source", []cloudEvent{event("1", up, "a", describedAs("x"), 0), from("/other", event("1", up, "a", describedAs("y"), 0))}, "accepted accepted", "y"},
+		{"the first again after the second", []cloudEvent{event("1", up, "a", describedAs("x"), 0), event("2", up, "a", describedAs("y"), 0), event("1", up, "a", describedAs("x"), 0)}, "accepted accepted duplicate", "y"},
+		{"another event, same content", []cloudEvent{event("1", up, "a", describedAs("x"), 0), event("2", up, "a", describedAs("x"), 0)}, "accepted unchanged", "x"},
+		{"older by time", []cloudEvent{event("2", up, "a", describedAs("y"), 20), event("1", up, "a", describedAs("x"), 10)}, "accepted stale", "y"},
+		{"older by time, another source", []cloudEvent{event("2", up, "a", describedAs("y"), 20), from("/other", event("1", up, "a", describedAs("x"), 10))}, "accepted accepted", "x"},
+		{"older by time, another tool", []cloudEvent{event("2", up, "b", describedAs("y"), 20), event("1", up, "a", describedAs("x"), 10)}, "accepted accepted", "x"},
+		{"late update after a delete", []cloudEvent{event("2", down, "a", "", 20), event("1", up, "a", describedAs("x"), 10)}, "accepted stale", "-"},
+		{"late delete after an update", []cloudEvent{event("2", up, "a", describedAs("y"), 20), event("1", down, "a", "", 10)}, "accepted stale", "y"},
+		{"late after one that brought nothing new", []cloudEvent{event("1", up, "a", describedAs("x"), 10), event("3", up, "a", describedAs("x"), 30), event("2", up, "a", describedAs("y"), 20)}, "accepted unchanged stale", "x"},
+		{"versions decide before times", []cloudEvent{with(event("2", up, "a", describedAs("y"), 20), "sourceversion", "1"), with(event("1", up, "a", describedAs("x"), 10), "sourceversion", "2")}, "accepted accepted", "x"},
+		{"sequence", []cloudEvent{with(event("2", up, "a", describedAs("y"), 0), "sequence", "0000000002"), with(event("1", up, "a", describedAs("x"), 0), "sequence", "0000000001")}, "accepted stale", "y"},
+		{"version in the data", []cloudEvent{event("2", up, "a", `{"name":"t","description":"y","version":2}`, 0), event("1", up, "a", `{"name":"t","description":"x","version":1}`, 0)}, "accepted stale", "y"},
+		{"a version that is no number", []cloudEvent{with(event("1", up, "a", describedAs("x"), 0), "version", "1.2.3")}, "accepted", "x"},
+		{"version reused", []cloudEvent{with(event("1", up, "a", describedAs("x"), 0), "version", "3"), with(event("2", up, "a", describedAs("y"), 0), "version", "3")}, "accepted rejected", "x"},
+		{"a delete of what is not known", []cloudEvent{event("1", down, "a", "", 0)}, "accepted", "-"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
+			bus, s := newService(t)
 			var got []string
 			for _, e := range tc.events {
 				got = append(got, string(tellOne(t, s, e).State))
@@ -145,9 +144,8 @@ const twoOperations = `{"openapi":"3.0.0","info":{"title":"Mail","version":"1"},
 const oneOperation = `{"openapi":"3.0.0","info":{"title":"Mail","version":"2"},"paths":{"/send":{"post":{"summary":"Sends."}}}}`
 
 func TestDocumentEvents(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
-	check := func(e cloudevents.Event, want State, summary Summary, ids string) {
+	bus, s := newService(t)
+	check := func(e cloudEvent, want State, summary Summary, ids string) {
 		t.Helper()
 		o := tellOne(t, s, e)
 		if o.Summary == nil {
@@ -186,7 +184,7 @@ func alive(t *testing.T, bus *streamtest.Bus) string {
 func TestEventTypesOfOthersAreMapped(t *testing.T) {
 	cfg := Config{EventTypes: map[string]string{"com.example.tool.deregistered": TypeToolDeleted, "ApiAdded": TypeOpenAPIPublished}}
 	for name, tc := range map[string]struct {
-		event cloudevents.Event
+		event cloudEvent
 		want  State
 		alive string // ids on the bus in the end
 	}{
@@ -210,7 +208,7 @@ func TestEventTypesOfOthersAreMapped(t *testing.T) {
 }
 
 func TestInvalidEvents(t *testing.T) {
-	for name, e := range map[string]cloudevents.Event{
+	for name, e := range map[string]cloudEvent{
 		"no document":             event("1", TypeToolUpserted, "a", "", 0),
 		"no subject":              event("1", TypeToolDeleted, "", "", 0),
 		"no provider":             event("1", TypeToolsPublished, "", `{"tools":[{"name":"a","inputSchema":{}}]}`, 0),
@@ -221,8 +219,7 @@ func TestInvalidEvents(t *testing.T) {
 		"time":                    at(event("1", TypeToolUpserted, "a", describedAs("x"), 0), time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
+			bus, s := newService(t)
 			for range 2 { // a refused event is not remembered
 				if o := tellOne(t, s, e); o.State != Rejected || len(o.Rejected) == 0 {
 					t.Errorf("%+v", o)
@@ -234,11 +231,10 @@ func TestInvalidEvents(t *testing.T) {
 }
 
 func TestEventsAreNotRememberedBeforeTheyAreDurable(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	bus, s := newService(t)
 	e := event("1", TypeToolUpserted, "a", describedAs("x"), 10)
 	bus.Fail(onPublish(func(stream.Message) error { return errors.New("down") }))
-	if _, err := s.AcceptEvents(t.Context(), home, []cloudevents.Event{e}); err == nil {
+	if _, err := s.acceptEvents(t.Context(), home, []cloudEvent{e}); err == nil {
 		t.Fatal("accepted without the bus")
 	}
 	bus.Fail(nil)
@@ -290,9 +286,7 @@ func TestPostEvents(t *testing.T) {
 				return
 			}
 			var answer struct{ Events []EventOutcome }
-			if err := json.Unmarshal(r.body, &answer); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal(r.body, &answer))
 			var got []string
 			for _, o := range answer.Events {
 				got = append(got, string(o.State))

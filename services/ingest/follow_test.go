@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -19,9 +20,7 @@ func TestEncodeIsWhatTheCodecReads(t *testing.T) {
 	raw := json.RawMessage(`{"a":"<&>","raw":[1, 2]}`)
 	value := encode(&record, raw)
 	var read events.Change
-	if err := json.Unmarshal(value, &read); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(value, &read))
 	if !bytes.Equal(read.Raw, raw) || read.Ref != record.Ref || read.Version != record.Version || *read.Event != *record.Event {
 		t.Errorf("%s", value)
 	}
@@ -49,18 +48,14 @@ func TestTableReadsWhatOthersWrote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bus := streamtest.NewBus()
-			if err := bus.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: tc.key, Value: []byte(tc.value)}); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, bus.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: tc.key, Value: []byte(tc.value)}))
 			s, _ := start(t, bus, Config{}, newWall().now)
-			<-s.loaded
-			k, there, _ := s.table.get(key)
+			<-s.replica.loaded
+			k, there, _ := s.replica.table.get(key)
 			if there != tc.known || there && (k.Revision != 7 || k.fingerprint != fingerprintOf("h", "", "", "")) {
 				t.Errorf("%+v, %v", k, there)
 			}
-			if got := accept(t, s, doc("a", "x")); got != "accepted" {
-				t.Errorf("then: %s", got)
-			}
+			wantStates(t, s, "accepted", doc("a", "x"))
 		})
 	}
 }
@@ -72,11 +67,7 @@ func TestTableForgetsAfterTheGraceTime(t *testing.T) {
 	accept(t, s, versioned(gone("a"), 9))
 	stop()
 	null := stream.Message{Topic: events.ToolsRaw, Key: events.Key(ref("a")), Headers: map[string]string{events.HeaderRevision: "9"}}
-	if err := bus.Publish(t.Context(), null); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, bus.Publish(t.Context(), null))
 	s, _ = start(t, bus, Config{}, w.now)
-	if got := accept(t, s, versioned(doc("a", "x"), 1)); got != "accepted" {
-		t.Error(got)
-	}
+	wantStates(t, s, "accepted", versioned(doc("a", "x"), 1))
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -59,22 +60,13 @@ type reply struct {
 // do sends a request; headers come as name, value.
 func (s *site) do(method, path string, body io.Reader, headers ...string) reply {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	req := check.Value(http.NewRequestWithContext(s.t.Context(), method, s.url+path, body))(s.t)
 	for pair := range slices.Chunk(headers, 2) {
 		req.Header.Set(pair[0], pair[1])
 	}
-	resp, err := s.c.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	resp := check.Value(s.c.Do(req))(s.t)
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	data := check.Value(io.ReadAll(resp.Body))(s.t)
 	return reply{resp, data}
 }
 
@@ -132,6 +124,9 @@ func TestPutTool(t *testing.T) {
 
 func TestPutToolTakesAnyIDAndFormat(t *testing.T) {
 	s := serve(t, Config{})
+	if r := s.do(http.MethodPut, "/v1/tools/%2E%2E%2Fa", strings.NewReader(mcpTool)); r.member("id") != "../a" {
+		t.Errorf("encoded dots: %d %s", r.StatusCode, r.body)
+	}
 	for id, tc := range map[string]struct{ body, contentType, format string }{
 		"天気/.. *>%20?#":  {mcpTool, "application/json", "mcp"},
 		"a//b":           {`{"name":"f","parameters":{"type":"object"}}`, "application/json", "function"},
@@ -149,13 +144,6 @@ func TestPutToolTakesAnyIDAndFormat(t *testing.T) {
 		if c := newest(t, s.bus, id); c.Format != tc.format {
 			t.Errorf("%q: format %s, want %s", id, c.Format, tc.format)
 		}
-	}
-}
-
-func TestPutToolTakesDotsIfTheyAreEncoded(t *testing.T) {
-	s := serve(t, Config{})
-	if r := s.do(http.MethodPut, "/v1/tools/%2E%2E%2Fa", strings.NewReader(mcpTool)); r.member("id") != "../a" {
-		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 }
 
@@ -244,12 +232,8 @@ func zipped(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := io.WriteString(z, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(io.WriteString(z, text))(t)
+	check.OK(t, z.Close())
 	return b.String()
 }
 
@@ -327,7 +311,7 @@ func TestProviders(t *testing.T) {
 
 func TestBusDownIsSaidAndARetryGetsThroughOnce(t *testing.T) {
 	s := serve(t, Config{RetryAfter: 1500 * time.Millisecond})
-	<-s.s.loaded
+	<-s.s.replica.loaded
 	s.bus.Fail(onPublish(func(stream.Message) error { return errors.New("down: secret-host:1234") }))
 	r := s.put("a", mcpTool)
 	if _, detail := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") != "2" || strings.Contains(detail, "secret") {

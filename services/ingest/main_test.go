@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -41,30 +41,22 @@ func (w *wall) ago(d time.Duration) time.Time { return w.now().Add(-d) }
 // start runs a service on the bus until the test ends, or until stop.
 func start(t testing.TB, bus *streamtest.Bus, cfg Config, now func() time.Time) (s *Service, stop func()) {
 	t.Helper()
-	s, err := New(cfg, Deps{
+	s = New(cfg, Deps{
 		Publisher: bus, Follower: bus, Now: now,
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	}
-	t.Cleanup(stop)
-	return s, stop
+	return s, check.Run(t, s.Run)
 }
+
+// newService runs a service with the default configuration on a bus of its own.
+func newService(t testing.TB) (*streamtest.Bus, *Service) {
+	t.Helper()
+	bus := streamtest.NewBus()
+	s, _ := start(t, bus, Config{}, newWall().now)
+	return bus, s
+}
+
+func ref(id string) schema.Ref { return schema.Ref{Tenant: home, Kind: schema.KindTool, ID: id} }
 
 // doc returns an item whose content is text.
 func doc(id, text string) formats.Item {
@@ -93,6 +85,14 @@ func accept(t testing.TB, s *Service, items ...formats.Item) string {
 	return states(outcomes(t, s, items...))
 }
 
+// wantStates accepts items and wants their states.
+func wantStates(t testing.TB, s *Service, want string, items ...formats.Item) {
+	t.Helper()
+	if got := accept(t, s, items...); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func outcomes(t testing.TB, s *Service, items ...formats.Item) []Outcome {
 	t.Helper()
 	out, err := s.Accept(t.Context(), home, items, Options{})
@@ -119,9 +119,7 @@ func changes(t testing.TB, bus *streamtest.Bus) []events.Change {
 	var out []events.Change
 	for _, m := range bus.Published(events.ToolsRaw) {
 		var c events.Change
-		if err := json.Unmarshal(m.Value, &c); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(m.Value, &c))
 		if events.Key(c.Ref) != m.Key {
 			t.Fatalf("key %q for %+v", m.Key, c.Ref)
 		}

@@ -7,20 +7,16 @@ import (
 
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-func toolRef(id string) schema.Ref { return schema.Ref{Tenant: home, Kind: schema.KindTool, ID: id} }
-
-// release releases the document of an item and returns the state, or the reason of a refusal.
-func release(t *testing.T, s *Service, item formats.Item) string {
+// release releases the document of an item and wants the state, or the reason of a refusal.
+func release(t *testing.T, s *Service, item formats.Item, want string) {
 	t.Helper()
-	o, err := s.Release(t.Context(), toolRef(item.ID), item.Hash)
-	if err != nil {
-		t.Fatal(err)
+	o, err := s.Release(t.Context(), ref(item.ID), item.Hash)
+	if got := cmp.Or(o.Reason, string(o.State)); err != nil || got != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
 	}
-	return cmp.Or(o.Reason, string(o.State))
 }
 
 // A release is the same document with a higher revision and its hash, which stays with later
@@ -31,34 +27,22 @@ func TestAReleaseStaysWithItsTool(t *testing.T) {
 	one, two := owned(doc("a", "one"), "p"), owned(doc("a", "two"), "p")
 	accept(t, s, versioned(one, 4))
 	before := newest(t, bus, "a")
-	if got := release(t, s, one); got != "accepted" {
-		t.Fatal(got)
-	}
+	release(t, s, one, "accepted")
 	c := newest(t, bus, "a")
 	if c.Revision <= before.Revision || c.Source != 4 || c.Released != one.Hash || c.Hash != one.Hash || c.Provider != "p" || string(c.Raw) != string(before.Raw) || before.Released != "" {
 		t.Errorf("released is %+v, before %+v", c, before)
 	}
-	if got := release(t, s, one); got != "unchanged" {
-		t.Errorf("again: %s", got)
-	}
-	if got := accept(t, s, one); got != "unchanged" {
-		t.Errorf("the same document: %s", got)
-	}
+	release(t, s, one, "unchanged")
+	wantStates(t, s, "unchanged", one)
 	stop()
 	s, _ = start(t, bus, Config{}, newWall().now)
-	if got := release(t, s, one); got != "unchanged" {
-		t.Errorf("after a restart: %s", got)
-	}
+	release(t, s, one, "unchanged")
 	accept(t, s, versioned(two, 5))
 	if c := newest(t, bus, "a"); c.Released != one.Hash || c.Hash != two.Hash {
 		t.Errorf("another document: %+v", c)
 	}
-	if got := release(t, s, one); got != ReasonChanged {
-		t.Errorf("of what is gone: %s", got)
-	}
-	if got := release(t, s, two); got != "accepted" {
-		t.Errorf("of the other: %s", got)
-	}
+	release(t, s, one, ReasonChanged)
+	release(t, s, two, "accepted")
 	accept(t, s, versioned(gone("a"), 6), versioned(two, 7))
 	if c := newest(t, bus, "a"); c.Released != "" {
 		t.Errorf("after a delete: %+v", c)
@@ -66,8 +50,7 @@ func TestAReleaseStaysWithItsTool(t *testing.T) {
 }
 
 func TestWhatCannotBeReleased(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	bus, s := newService(t)
 	accept(t, s, doc("a", "one"), doc("b", "x"))
 	accept(t, s, gone("b"))
 	for name, c := range map[string]struct {
@@ -80,14 +63,14 @@ func TestWhatCannotBeReleased(t *testing.T) {
 		"another document": {doc("a", "two"), ReasonChanged, http.StatusConflict},
 		"no id":            {doc("", "one"), ReasonInvalid, http.StatusUnprocessableEntity},
 	} {
-		if got := release(t, s, c.item); got != c.reason || statusOf(got) != c.status {
-			t.Errorf("%s: %s", name, got)
+		if release(t, s, c.item, c.reason); statusOf(c.reason) != c.status {
+			t.Errorf("%s: status %d", name, statusOf(c.reason))
 		}
 	}
 	if n := len(changes(t, bus)); n != 3 {
 		t.Errorf("%d changes on the bus", n)
 	}
-	other := toolRef("a")
+	other := ref("a")
 	other.Tenant = "another"
 	if o, err := s.Release(t.Context(), other, doc("a", "one").Hash); err != nil || o.Reason != ReasonNotFound {
 		t.Errorf("another tenant: %+v, %v", o, err)
@@ -114,8 +97,8 @@ func TestAReleaseUndoesNoChange(t *testing.T) {
 		"forgotten":        {record{}, false, false, Rejected, ReasonNotFound},
 		"released already": {done, true, false, Unchanged, ""},
 	} {
-		released := &change{Change: events.Change{Hash: "1", Released: "1"}, judged: true}
-		if state, reason := decide(c.old, c.there, c.uncertain, released); state != c.state || reason != c.reason {
+		released := &change{Change: events.Change{Hash: "1", Released: "1"}, quarantine: true}
+		if state, reason := stateOf(c.old, c.there, c.uncertain, released); state != c.state || reason != c.reason {
 			t.Errorf("%s: %s %s", name, state, reason)
 		}
 	}
@@ -127,41 +110,30 @@ func TestAHoldStaysUntilTheRelease(t *testing.T) {
 	bus := streamtest.NewBus()
 	s, stop := start(t, bus, Config{}, newWall().now)
 	one, two := owned(doc("a", "one"), "p"), owned(doc("a", "two"), "p")
-	hold := func(id string) string {
+	hold := func(id, want string) {
 		t.Helper()
-		o, err := s.Hold(t.Context(), toolRef(id))
-		if err != nil {
-			t.Fatal(err)
+		o, err := s.Hold(t.Context(), ref(id))
+		if got := cmp.Or(o.Reason, string(o.State)); err != nil || got != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
 		}
-		return cmp.Or(o.Reason, string(o.State))
 	}
 	accept(t, s, one)
-	if got := release(t, s, one); got != "accepted" {
-		t.Fatal(got)
-	}
+	release(t, s, one, "accepted")
 	before := newest(t, bus, "a")
-	if got := hold("a"); got != "accepted" {
-		t.Fatal(got)
-	}
+	hold("a", "accepted")
 	if c := newest(t, bus, "a"); !c.Held || c.Released != "" || c.Revision <= before.Revision || c.Hash != one.Hash || string(c.Raw) != string(before.Raw) {
 		t.Errorf("held is %+v, before %+v", c, before)
 	}
-	if got := hold("a"); got != "unchanged" {
-		t.Errorf("again: %s", got)
-	}
+	hold("a", "unchanged")
 	stop()
 	s, _ = start(t, bus, Config{}, newWall().now)
 	for _, next := range []formats.Item{two, gone("a"), one} {
-		if got := accept(t, s, next); got != "accepted" {
-			t.Fatal(got)
-		}
+		wantStates(t, s, "accepted", next)
 		if c := newest(t, bus, "a"); !c.Held {
 			t.Errorf("not held: %+v", c)
 		}
 	}
-	if got := release(t, s, one); got != "accepted" {
-		t.Fatal(got)
-	}
+	release(t, s, one, "accepted")
 	if c := newest(t, bus, "a"); c.Held || c.Released != one.Hash {
 		t.Errorf("released is %+v", c)
 	}
@@ -169,11 +141,7 @@ func TestAHoldStaysUntilTheRelease(t *testing.T) {
 	if c := newest(t, bus, "a"); c.Held {
 		t.Errorf("held again: %+v", c)
 	}
-	if got := hold("unknown"); got != ReasonNotFound {
-		t.Errorf("what is not there: %s", got)
-	}
+	hold("unknown", ReasonNotFound)
 	accept(t, s, gone("a"))
-	if got := hold("a"); got != ReasonNotFound {
-		t.Errorf("what is deleted: %s", got)
-	}
+	hold("a", ReasonNotFound)
 }

@@ -18,13 +18,13 @@ import (
 type Summary struct {
 	Accepted   int `json:"accepted" doc:"Without deletes."`
 	Unchanged  int `json:"unchanged" doc:"Known as they are."`
-	Stale      int `json:"stale" doc:"Older than what is known."`
-	Superseded int `json:"superseded" doc:"Items with a later one of the same id."`
+	Stale      int `json:"stale" doc:"Older than the known version."`
+	Superseded int `json:"superseded" doc:"Items that a later item of the same id replaced."`
 	Rejected   int `json:"rejected" doc:"Not acceptable."`
 	Deleted    int `json:"deleted" doc:"Accepted deletes."`
 	TakenOver  int `json:"taken_over" doc:"Accepted tools that belonged to another provider."`
 
-	// Start is a revision: what was accepted before the batch has a lower one.
+	// Start is a revision above every change accepted before the batch.
 	Start uint64 `json:"start" doc:"Revision for upto of tools:sync."`
 
 	// Withheld says why a sync deleted nothing.
@@ -86,7 +86,7 @@ func (s *Service) newBatch(tenant, provider string, sync bool, opts Options) *ba
 
 // Accept accepts items as Service.Accept does.
 func (b *batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, error) {
-	if err := b.begin(ctx); err != nil {
+	if err := b.setStart(ctx); err != nil {
 		return nil, err
 	}
 	outcomes, err := b.s.Accept(ctx, b.tenant, items, b.opts)
@@ -106,8 +106,8 @@ func (b *batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, er
 	return outcomes, nil
 }
 
-// begin fixes what counts as being there before the batch.
-func (b *batch) begin(ctx context.Context) error {
+// setStart sets the revision of the newest tools that the batch may delete.
+func (b *batch) setStart(ctx context.Context) error {
 	if b.start != 0 {
 		return nil
 	}
@@ -116,12 +116,12 @@ func (b *batch) begin(ctx context.Context) error {
 	return err
 }
 
-// Revision returns a revision above those of all changes that are known.
+// Revision returns a revision above every known change.
 func (s *Service) Revision(ctx context.Context) (uint64, error) {
-	if err := s.awaitLoaded(ctx); err != nil {
+	if err := s.replica.awaitLoaded(ctx); err != nil {
 		return 0, err
 	}
-	return s.clock.Next(), nil
+	return s.replica.clock.Next(), nil
 }
 
 // Reject counts items that could not be read.
@@ -139,9 +139,8 @@ func (b *batch) Reject(problems []formats.Problem) []Outcome {
 	return outcomes
 }
 
-// Finish deletes what a sync is to delete and returns the outcomes of that, after
-// an error of what was deleted before. Call it only when the batch was read to its
-// end.
+// Finish deletes the missing tools of a sync and returns the outcomes, after an error those
+// before it. Call it only when the batch was read to its end.
 func (b *batch) Finish(ctx context.Context) ([]Outcome, error) {
 	if !b.sync {
 		return nil, nil
@@ -150,7 +149,7 @@ func (b *batch) Finish(ctx context.Context) ([]Outcome, error) {
 		b.Summary.Withheld = "items without an id were rejected; they may be tools that are still there"
 		return nil, nil
 	}
-	if err := b.begin(ctx); err != nil {
+	if err := b.setStart(ctx); err != nil {
 		return nil, err
 	}
 	ids, err := b.s.missing(ctx, b.tenant, slices.Collect(maps.Keys(b.providers)), b.sent, b.start)
@@ -167,32 +166,26 @@ func (b *batch) Finish(ctx context.Context) ([]Outcome, error) {
 // missing returns the ids, in order, of the tools that providers had at the revision
 // upTo and that are not to be kept. Providers and the ids to keep are in NFC.
 func (s *Service) missing(ctx context.Context, tenant string, providers []string, keep map[string]bool, upTo uint64) ([]string, error) {
-	if err := s.awaitLoaded(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.replica.current(ctx); err != nil {
 		return nil, err
 	}
 	wanted := map[unique.Handle[string]]bool{}
 	for _, p := range providers {
 		wanted[unique.Make(p)] = true
 	}
-	owned := s.table.owned(tenant, upTo, func(p unique.Handle[string]) bool { return wanted[p] })
+	owned := s.replica.table.owned(tenant, upTo, func(p unique.Handle[string]) bool { return wanted[p] })
 	ids := slices.DeleteFunc(owned, func(id string) bool { return keep[id] })
 	slices.Sort(ids)
 	return ids, nil
 }
 
-// Owned returns the ids, in order, of the tools that belong to a provider or to one below
-// it, whose id begins with that of the provider and a slash.
+// Owned returns the ids, in order, of the tools of a provider and of the providers below
+// it. The id of a provider below begins with the id of the provider and a slash.
 func (s *Service) Owned(ctx context.Context, tenant, provider string) ([]string, error) {
-	if err := s.awaitLoaded(ctx); err != nil {
+	if err := s.replica.current(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.catchUp(ctx); err != nil {
-		return nil, err
-	}
-	ids := s.table.owned(tenant, events.MaxRevision, func(p unique.Handle[string]) bool {
+	ids := s.replica.table.owned(tenant, events.MaxRevision, func(p unique.Handle[string]) bool {
 		rest, below := strings.CutPrefix(p.Value(), provider)
 		return below && (rest == "" || rest[0] == '/')
 	})
@@ -200,9 +193,9 @@ func (s *Service) Owned(ctx context.Context, tenant, provider string) ([]string,
 	return ids, nil
 }
 
-// Remove deletes tools and returns the outcomes of those that were there. It goes
-// piece by piece: one commit of very many would exceed its time, and end so however
-// often it is tried. After an error the outcomes are of the pieces before.
+// Remove deletes tools and returns the outcomes of the existing ones. It goes piece by piece:
+// one commit of very many would exceed its time at every try. After an error it returns the
+// outcomes of the pieces before.
 func (s *Service) Remove(ctx context.Context, tenant string, ids []string, opts Options) (removed []Outcome, err error) {
 	for piece := range slices.Chunk(ids, groupItems) {
 		items := make([]formats.Item, len(piece))

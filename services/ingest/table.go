@@ -11,8 +11,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// fingerprint stands for what an entity says and which provider it belongs to: two
-// changes with the same fingerprint differ in their versions only. Half a SHA-256 is
+// fingerprint is a hash of the content and the provider of an entity: two changes with the
+// same fingerprint differ in their versions only. Half a SHA-256 is
 // enough to tell the contents of one entity apart.
 type fingerprint [16]byte
 
@@ -21,7 +21,7 @@ func fingerprintOf(hash, provider, format, from string) fingerprint {
 	return fingerprint(sum[:16])
 }
 
-// record is what the table holds of one entity.
+// record is the entry of an entity in the table.
 type record struct {
 	schema.Version
 	fingerprint fingerprint
@@ -29,18 +29,12 @@ type record struct {
 	released    unique.Handle[string] // hash of the document that was let out of quarantine; zero: none was
 	from        unique.Handle[string] // source that it was read from; zero: it was sent
 	first       uint64                // revision under which the entity came
-	offset      uint64                // where it lies on the bus; 0: not read yet
+	offset      uint64                // its offset on the bus; 0: not read yet
 	partition   int
 	event       *eventTime // of the newest event that reached the entity; nil: no event with a time did
 	deleted     bool
 	held        bool // an operator keeps it out of answers
 }
-
-// releasedHash returns the hash of the released document, "" where none was released.
-func (r record) releasedHash() string { return valueOf(r.released) }
-
-// source returns the source that the entity was read from, "" where it was sent.
-func (r record) source() string { return valueOf(r.from) }
 
 func valueOf(h unique.Handle[string]) string {
 	if h == (unique.Handle[string]{}) {
@@ -56,23 +50,23 @@ type eventTime struct {
 }
 
 // A table knows the newest version of every entity on tools.raw, deleted ones included,
-// and what it said. It holds about 230 bytes an entity. Its methods may be called
+// and its content. It holds about 230 bytes an entity. Its methods may be called
 // concurrently.
 type table struct {
 	mu        sync.RWMutex // guards all below
 	records   map[string]record
 	tallies   map[string]tally          // by tenant
-	erased    map[string]uint64         // by tenant, up to which revision nothing is remembered
+	erased    map[string]uint64         // by tenant: revisions up to this are forgotten
 	uncertain map[string]schema.Version // the newest version of a key that a commit without an answer may have put on the bus
 }
 
-// tally is how many entities a tenant has, and how many records there are of them: also of
-// those that are deleted, for as long as they are known.
+// tally counts the entities of a tenant, and their records, which include deleted entities for
+// as long as they are known.
 type tally struct{ there, known int }
 
 func (t tally) plus(u tally) tally { return tally{t.there + u.there, t.known + u.known} }
 
-// difference is what a record adds to the tally of its tenant.
+// difference returns the change of a tenant's tally by a record.
 func difference(old record, known bool, r record) (d tally) {
 	if !known {
 		d.known = 1
@@ -98,8 +92,8 @@ func (t *table) Len() int {
 	return len(t.records)
 }
 
-// get returns what is known of key, and the newest version that may be on the bus
-// beyond that, or the zero version.
+// get returns the record of key, and a newer version that may be on the bus, or the zero
+// version.
 func (t *table) get(key string) (r record, there bool, uncertain schema.Version) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -107,7 +101,7 @@ func (t *table) get(key string) (r record, there bool, uncertain schema.Version)
 	return r, there, t.uncertain[key]
 }
 
-// put remembers r if it is newer than what is known.
+// put remembers r if it is newer than the known record.
 func (t *table) put(key string, r record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,11 +119,11 @@ func (t *table) put(key string, r record) {
 		r.event = old.event
 	}
 	t.records[key] = r
-	t.add(key, difference(old, there, r))
+	t.addTally(key, difference(old, there, r))
 }
 
-// add changes the tally of a key's tenant. It is called with mu held.
-func (t *table) add(key string, d tally) {
+// addTally changes the tally of a key's tenant. It is called with mu held.
+func (t *table) addTally(key string, d tally) {
 	tenant := events.TenantOf(key)
 	if sum := t.tallies[tenant].plus(d); sum != (tally{}) {
 		t.tallies[tenant] = sum
@@ -145,8 +139,9 @@ func (t *table) tally(tenant string) tally {
 	return t.tallies[tenant]
 }
 
-// locate notes where the newest record of key lies, if it has this revision.
-func (t *table) locate(key string, revision uint64, partition int, offset uint64) {
+// setPosition sets the position of the newest record of key on the bus, if that record has
+// this revision.
+func (t *table) setPosition(key string, revision uint64, partition int, offset uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r, there := t.records[key]; there && r.Revision == revision {
@@ -173,7 +168,7 @@ func (t *table) remove(key string) {
 	if !old.deleted {
 		d.there = -1
 	}
-	t.add(key, d)
+	t.addTally(key, d)
 	delete(t.records, key)
 }
 
@@ -253,7 +248,7 @@ func (t *table) owned(tenant string, upTo uint64, wanted func(provider unique.Ha
 	return ids
 }
 
-// eventTimeOf returns when an event happened, nil where it has no time.
+// eventTimeOf returns when an event happened, nil if it has no time.
 func eventTimeOf(e *events.Event) *eventTime {
 	if e == nil || e.Time.IsZero() {
 		return nil
@@ -266,7 +261,7 @@ func (e *eventTime) before(newest *eventTime) bool {
 	return e != nil && newest != nil && e.source == newest.source && e.time < newest.time
 }
 
-// recordOf returns what the table holds of a change.
+// recordOf returns the table entry of a change.
 func recordOf(c *events.Change) record {
 	r := record{
 		Version:     c.Version,

@@ -3,14 +3,11 @@ package ingest
 import (
 	"slices"
 	"testing"
-	"time"
 	"unique"
 
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
-
-func ref(id string) schema.Ref { return schema.Ref{Tenant: home, Kind: schema.KindTool, ID: id} }
 
 func TestTableKeepsTheNewest(t *testing.T) {
 	table := newTable()
@@ -78,7 +75,6 @@ func TestTableListsTheToolsOfProviders(t *testing.T) {
 		{schema.Ref{Tenant: "one", Kind: schema.KindTool, ID: "a"}, "x", 1, false},
 		{schema.Ref{Tenant: "one", Kind: schema.KindTool, ID: "b"}, "y", 1, false},
 		{schema.Ref{Tenant: "one", Kind: schema.KindTool, ID: "another's"}, "z", 1, false},
-		{schema.Ref{Tenant: "one", Kind: schema.KindTool, ID: "nobody's"}, "", 1, false},
 		{schema.Ref{Tenant: "one", Kind: schema.KindTool, ID: "later"}, "x", 9, false},
 		{schema.Ref{Tenant: "one", Kind: schema.KindTool, ID: "deleted"}, "x", 1, true},
 		{schema.Ref{Tenant: "one", Kind: schema.KindProvider, ID: "a provider"}, "x", 1, false},
@@ -90,21 +86,5 @@ func TestTableListsTheToolsOfProviders(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestEventTimes(t *testing.T) {
-	w := newWall()
-	event := func(source string, ago time.Duration) *eventTime {
-		return eventTimeOf(&events.Event{Source: source, Time: w.ago(ago)})
-	}
-	first, second := event("s", time.Hour), event("s", 0)
-	switch {
-	case !first.before(second), second.before(first), first.before(first):
-		t.Error("times of one source are not in order")
-	case event("other", 3*time.Hour).before(second):
-		t.Error("times of two sources were compared")
-	case eventTimeOf(&events.Event{Source: "s"}).before(second), first.before(nil):
-		t.Error("no time was taken for an early one")
 	}
 }

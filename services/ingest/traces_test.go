@@ -4,29 +4,25 @@ import (
 	"context"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
-	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/services/ingest/cloudevents"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 func TestRecordsGoOnWithTheTraceOfTheirRequest(t *testing.T) {
-	bus := streamtest.NewBus()
-	s, _ := start(t, bus, Config{}, newWall().now)
+	bus, s := newService(t)
 	spans := tracingtest.Record(t)
 	ctx, root := spans.Root(t.Context())
-	if _, err := s.Accept(ctx, home, []formats.Item{doc("a", "x"), doc("b", "y")}, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(s.Accept(ctx, home, []formats.Item{doc("a", "x"), doc("b", "y")}, Options{}))(t)
 	root.End()
 	if got := spans.Within(root.SpanContext()); got != "accept [send tools.raw]" {
 		t.Errorf("got %s", got)
 	}
 	accept := spans.Named("accept")[0].SpanContext()
 	for _, m := range bus.Published(events.ToolsRaw) {
-		if got := tracing.Extract(m.Headers); got.SpanID() != accept.SpanID() || !got.IsSampled() {
+		if got := telemetry.Extract(m.Headers); got.SpanID() != accept.SpanID() || !got.IsSampled() {
 			t.Errorf("a record goes on with %v", m.Headers)
 		}
 	}
@@ -44,8 +40,7 @@ func TestRecordsGoOnWithTheTraceOfTheirEvent(t *testing.T) {
 	plain := event("2", TypeToolUpserted, "b", `{"name":"b","description":"x"}`, 0)
 	for name, traced := range map[string]bool{"traced": true, "not traced": false} {
 		t.Run(name, func(t *testing.T) {
-			bus := streamtest.NewBus()
-			s, _ := start(t, bus, Config{}, newWall().now)
+			bus, s := newService(t)
 			spans := tracingtest.Record(t)
 			var ctx context.Context = t.Context()
 			if traced {
@@ -53,12 +48,10 @@ func TestRecordsGoOnWithTheTraceOfTheirEvent(t *testing.T) {
 				defer root.End()
 				ctx = within
 			}
-			if _, err := s.AcceptEvents(ctx, home, []cloudevents.Event{caused, plain}); err != nil {
-				t.Fatal(err)
-			}
-			want := tracing.Extract(caused.Extensions)
+			check.Value(s.acceptEvents(ctx, home, []cloudEvent{caused, plain}))(t)
+			want := telemetry.Extract(caused.Extensions)
 			msgs := bus.Published(events.ToolsRaw)
-			first, second := tracing.Extract(msgs[0].Headers), tracing.Extract(msgs[1].Headers)
+			first, second := telemetry.Extract(msgs[0].Headers), telemetry.Extract(msgs[1].Headers)
 			if first.TraceID() != want.TraceID() || msgs[0].Headers[events.HeaderTracestate] != state {
 				t.Errorf("the first goes on with %v", msgs[0].Headers)
 			}

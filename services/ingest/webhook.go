@@ -2,15 +2,13 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/services/ingest/cloudevents"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 func (h *handlers) eventRoutes() {
@@ -32,7 +30,7 @@ func (h *handlers) eventRoutes() {
 		OperationID: "agree-events", Security: identity.Needs(identity.Writer), Method: http.MethodOptions, Path: "/v1/events", Tags: []string{"events"},
 		Summary:       "Agree to receive webhooks",
 		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery: an origin on the list of allowed ones is told so.",
-		DefaultStatus: http.StatusOK, Errors: []int{http.StatusForbidden},
+		DefaultStatus: http.StatusOK,
 	}, h.optionsEvents)
 }
 
@@ -42,7 +40,7 @@ type eventsOutput struct {
 }
 
 type eventsAnswer struct {
-	Events []EventOutcome `json:"events" doc:"In the order sent."`
+	Events []EventOutcome `json:"events" doc:"Outcomes in the order of the events."`
 }
 
 type eventsInput struct{ body }
@@ -54,9 +52,12 @@ func (h *handlers) postEvents(ctx context.Context, in *eventsInput) (*eventsOutp
 	}
 	header := http.Header{}
 	in.hc.EachHeader(header.Add)
-	list, err := cloudevents.Decode(header, data, jsondoc.Limits{Bytes: int(h.s.cfg.MaxBody), Nodes: eventNodes})
-	if err != nil {
-		return nil, eventProblem(header, err)
+	list, wrong := decodeCloudEvents(header, data, jsondoc.Limits{Bytes: int(h.s.cfg.MaxBody), Nodes: eventNodes})
+	switch {
+	case wrong != nil && wrong.Unsupported:
+		return nil, problem(http.StatusUnsupportedMediaType, "", wrong.Detail)
+	case wrong != nil:
+		return nil, problem(http.StatusBadRequest, ofEvent(header, wrong.Pointer()), wrong.Error())
 	}
 	t := identity.From(ctx).Tenant
 	for i := range list {
@@ -64,7 +65,7 @@ func (h *handlers) postEvents(ctx context.Context, in *eventsInput) (*eventsOutp
 			return nil, problem(http.StatusForbidden, ofEvent(header, "/tenant"), "the event names another tenant than the credential")
 		}
 	}
-	outcomes, err := h.s.AcceptEvents(ctx, t, list)
+	outcomes, err := h.s.acceptEvents(ctx, t, list)
 	if err != nil {
 		return nil, h.s.failed(err)
 	}
@@ -97,17 +98,6 @@ func eventsAnswered(outcomes []EventOutcome) (*eventsOutput, error) {
 	return out, nil
 }
 
-func eventProblem(header http.Header, err error) error {
-	var e *cloudevents.Error
-	if !errors.As(err, &e) {
-		return problem(http.StatusBadRequest, "", err.Error())
-	}
-	if e.Unsupported {
-		return problem(http.StatusUnsupportedMediaType, "", e.Detail)
-	}
-	return problem(http.StatusBadRequest, ofEvent(header, e.Pointer()), e.Error())
-}
-
 // ofEvent returns the place in a request of an attribute of an event: in binary mode it is a
 // header field.
 func ofEvent(header http.Header, pointer string) string {
@@ -118,7 +108,7 @@ func ofEvent(header http.Header, pointer string) string {
 }
 
 type optionsInput struct {
-	Origin string `header:"WebHook-Request-Origin" doc:"Who wants to send."`
+	Origin string `header:"WebHook-Request-Origin" doc:"Origin of the sender."`
 }
 
 type optionsOutput struct {

@@ -5,15 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // offered is a tool of which there are several, with its age.
 func offered(id, provider string, words float64, first uint64) index.Candidate {
 	c := tool(id, provider, words)
-	c.First, c.Sketch = first, nearcopy.Of(&schema.Document{Name: "forecast", Description: "The forecast of the weather."}, provider)
+	c.First, c.Sketch = first, index.SketchOf(&schema.Document{Name: "forecast", Description: "The forecast of the weather."}, provider)
 	return c
 }
 
@@ -51,7 +50,7 @@ func TestADeletedToolHidesNoCopy(t *testing.T) {
 // Where only a copy can be called, it stands for the others.
 func TestACopyThatCanBeCalledStandsForTheOthers(t *testing.T) {
 	b := newBench(t, offered("copy", "b", 50, 2), offered("original", "a", 48, 1))
-	b.Connect(fakeConnections{"a"})
+	b.Connect(fakeConnections{but: "a"})
 	for _, connected := range []bool{false, true} {
 		resp := b.search(t, schema.SearchRequest{Connected: connected})
 		if got := ids(resp); !slices.Equal(got, []string{"copy"}) || !slices.Equal(resp.Results[0].AlsoOfferedBy, []schema.Offer{{ID: "original", Provider: "a"}}) {
@@ -80,15 +79,15 @@ func TestFeedbackOnAnotherOfferIsTaken(t *testing.T) {
 // Where copies fill the candidates, more are asked for.
 func TestCopiesLeaveNoResultOut(t *testing.T) {
 	var copies []index.Candidate
-	for i := range depth(schema.RankTools, 2) {
+	for i := range 104 {
 		copies = append(copies, offered(fmt.Sprint("copy", i), fmt.Sprint("p", i), 50, uint64(i+1)))
 	}
 	b := newBench(t, copies...)
 	resp := b.search(t, schema.SearchRequest{K: 2})
-	if got := b.index.last().N; len(resp.Results) != 1 || got != wider*depth(schema.RankTools, 2) {
+	if got := b.index.last().N; len(resp.Results) != 1 || got != 8*104 {
 		t.Errorf("%d results of %d candidates", len(resp.Results), got)
 	}
-	if r := resp.Results[0]; r.ID != "copy0" || len(r.AlsoOfferedBy) != maxOffers || r.OtherOffers != depth(schema.RankTools, 2)-1 {
+	if r := resp.Results[0]; r.ID != "copy0" || len(r.AlsoOfferedBy) != 10 || r.OtherOffers != 103 {
 		t.Errorf("%s with %d of %d others", r.ID, len(r.AlsoOfferedBy), r.OtherOffers)
 	}
 }

@@ -1,14 +1,13 @@
 package query
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -53,9 +52,10 @@ func TestConfidenceByWordsAlone(t *testing.T) {
 	if got := away.search(t, schema.SearchRequest{}); got.Results[0].Confidence != resp.Results[0].Confidence {
 		t.Errorf("confidence %v without vectors of tools, %v without that of the query", got.Results[0].Confidence, resp.Results[0].Confidence)
 	}
-	model := b.now.Load().builtin
+	builtin := builtin()
+	model := &builtin
 	alone := ranking.Rank([]index.Candidate{scoring("a", 20, 1, 0)}, model, ranking.Signals{})[0]
-	want, wrong := alone.Evidence(model, ranking.Scale{}).Confidence(), alone.Evidence(model, ranking.Scale{Same: 1}).Confidence()
+	want, wrong := alone.Confidence(model, ranking.Scale{}), alone.Confidence(model, ranking.Scale{Same: 1})
 	if got := resp.Results[0].Confidence; got != want || got == wrong {
 		t.Errorf("confidence %v, want %v; with a cosine of 0 it were %v", got, want, wrong)
 	}
@@ -64,53 +64,63 @@ func TestConfidenceByWordsAlone(t *testing.T) {
 // The first search asks for what shows how the model uses its range, once.
 func TestTheScaleOfAModel(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	b.now.Load().scale.Store(nil)
 	b.embedder.err = errDown
 	b.search(t, schema.SearchRequest{Query: "one"})
 	b.embedder.err = nil
 	b.search(t, schema.SearchRequest{Query: "two"})
 	b.search(t, schema.SearchRequest{Query: "three"})
-	if calls := b.embedder.calls; len(calls) != 4 || len(calls[1]) != 1 || len(calls[2]) != len(scaleTexts()) || len(calls[3]) != 1 {
-		t.Fatalf("calls %v", calls)
-	}
-	vectors, err := meaner{}.Embed(context.Background(), scaleTexts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := scaleOf(vectors); s.Same != 1 || s.Unrelated != 0 || !s.Known() {
-		t.Errorf("scale %+v", s)
-	}
-	if s := scaleOf(make([][]float32, len(vectors))); s.Known() {
-		t.Errorf("of a model that tells nothing: %+v", s)
+	if n := b.embedder.scales; n != 1 {
+		t.Fatalf("the scale was measured %d times", n)
 	}
 }
 
-// Many texts take a slow model longer than a search may wait. Its queries are embedded all
-// the same, and the scale is known once it has answered.
+// Many texts take a slow model longer than a search may wait. No search waits for them where
+// the model is elsewhere, and the scale is known once it has answered.
 func TestTheScaleOfASlowModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, tool("a", "", 1))
-		b.embedder.takes = 200 * time.Millisecond
-		b.now.Load().scale.Store(nil)
+		b.elsewhere, b.embedder.scaleTakes = true, 4*time.Second
+		b.build(t, Config{})
+		began := time.Now()
 		for range 5 {
 			if resp := b.search(t, schema.SearchRequest{}); len(resp.Degraded) > 0 {
 				t.Errorf("without %v", resp.Degraded)
 			}
 		}
-		if calls := len(b.embedder.calls); calls != 6 || b.now.Load().scale.Load() == nil {
-			t.Errorf("%d calls, scale %v", calls, b.now.Load().scale.Load())
+		if took := time.Since(began); took != 0 {
+			t.Errorf("searches waited %v", took)
+		}
+		time.Sleep(5 * time.Second)
+		b.search(t, schema.SearchRequest{})
+		if len(b.embedder.calls) != 6 || b.embedder.scales != 1 {
+			t.Errorf("%d calls, %d of the scale", len(b.embedder.calls), b.embedder.scales)
 		}
 	})
 }
 
-// meaner knows what the texts of the scale mean, and gives each meaning an axis.
-type meaner struct{}
-
-func (meaner) Embed(_ context.Context, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
-	for i := range texts {
-		out[i] = make([]float32, len(requests))
-		out[i][i%len(requests)] = 1
+// A model that embeds queries and fails for many texts keeps no search waiting, and is asked for
+// the scale ever more seldom.
+func TestTheScaleOfAModelThatFails(t *testing.T) {
+	for _, elsewhere := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, tool("a", "", 1))
+			b.elsewhere, b.embedder.scaleTakes, b.embedder.scaleErr = elsewhere, 700*time.Millisecond, errDown
+			b.build(t, Config{})
+			waited := time.Duration(0)
+			for range 3600 {
+				began := time.Now()
+				if resp := b.search(t, schema.SearchRequest{}); len(resp.Degraded) > 0 {
+					t.Fatalf("without %v", resp.Degraded)
+				}
+				waited += time.Since(began)
+				time.Sleep(time.Second)
+			}
+			if n := b.embedder.scales; n < 5 || n > 20 {
+				t.Errorf("elsewhere %v: the scale was measured %d times in an hour", elsewhere, n)
+			}
+			if elsewhere && waited != 0 || waited > 5*time.Second {
+				t.Errorf("elsewhere %v: searches waited %v", elsewhere, waited)
+			}
+		})
 	}
-	return out, nil
 }

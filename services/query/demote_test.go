@@ -1,29 +1,11 @@
 package query
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
-
-// broken connects no tool, and has these unhealthy. It keeps what searches have shown.
-type broken struct {
-	tools []string
-	shown map[string][]string // by session
-}
-
-func (b *broken) Connections(identity.Caller) func(*schema.Entity, json.RawMessage) schema.Connection {
-	return func(*schema.Entity, json.RawMessage) schema.Connection { return schema.Connection{} }
-}
-
-func (b *broken) Unhealthy(e *schema.Entity) bool { return slices.Contains(b.tools, e.ID) }
-
-func (b *broken) Shown(_ identity.Caller, session, search string, tools []string) {
-	b.shown[session] = append([]string{search}, tools...)
-}
 
 // An unhealthy tool stands behind those that score as well, and before those that do not;
 // the search remembers the order that was shown.
@@ -39,7 +21,7 @@ func TestUnhealthyToolsStandBehindTheirEquals(t *testing.T) {
 		{[]string{"a", "b", "c"}, []string{"a", "b", "c", "d", "e"}},
 		{[]string{"a", "d"}, []string{"b", "c", "a", "e", "d"}},
 	} {
-		calls := &broken{tools: tc.broken, shown: map[string][]string{}}
+		calls := fakeConnections{unhealthy: tc.broken, shown: map[string][]string{}}
 		b.Connect(calls)
 		resp := b.search(t, schema.SearchRequest{Session: "of one agent"})
 		if got := ids(resp); !slices.Equal(got, tc.want) {

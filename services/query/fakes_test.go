@@ -8,6 +8,8 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,18 +17,28 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/catalogue"
+	"github.com/toolstream/toolstream/services/query/search"
 )
+
+type Config = search.Config
+
+// refOf names an entity of the test's tenant.
+func refOf(tenant string, kind schema.Kind, id string) schema.Ref {
+	return catalogue.RefOf(tenant, kind, id)
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -45,6 +57,7 @@ type fakeIndex struct {
 	flags     map[string][]string // by tool
 	err       error
 	partial   error // beside the candidates
+	mute      error // of suppliers alone
 	takes     time.Duration
 
 	mu      sync.Mutex
@@ -88,7 +101,7 @@ func (f *fakeIndex) Suppliers(_ context.Context, _ string, tools []string) ([][]
 	for i, id := range tools {
 		out[i] = f.suppliers[id]
 	}
-	return out, f.err
+	return out, cmp.Or(f.err, f.mute)
 }
 
 func (f *fakeIndex) last() index.Lookup {
@@ -172,8 +185,13 @@ func (f *fakeCatalogue) Version(ref schema.Ref) (schema.Version, bool, bool) {
 	return e.Version, false, ok
 }
 
-// fakeEmbedder gives every text a vector of its own.
+// fakeEmbedder gives every text a vector of its own. The texts that a scale is measured by
+// are counted apart: each meaning has an axis.
 type fakeEmbedder struct {
+	scaleTakes time.Duration
+	scaleErr   error
+	scales     int // guarded by mu
+
 	err   error
 	short bool          // answers one vector too few
 	takes time.Duration // for each text
@@ -183,6 +201,21 @@ type fakeEmbedder struct {
 }
 
 func (f *fakeEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if n := len(texts) / 2; n == 8 && texts[0] == "book a table for two tonight" {
+		f.mu.Lock()
+		f.scales++
+		f.mu.Unlock()
+		<-time.After(f.scaleTakes)
+		if f.scaleErr != nil {
+			return nil, f.scaleErr
+		}
+		out := make([][]float32, 2*n)
+		for i := range out {
+			out[i] = make([]float32, n)
+			out[i][i%n] = 1
+		}
+		return out, nil
+	}
 	f.mu.Lock()
 	f.calls = append(f.calls, texts)
 	f.mu.Unlock()
@@ -231,17 +264,15 @@ func (f *fakeWatcher) Watch(ctx context.Context, prefix string, fn func(stream.E
 
 func (f *fakeWatcher) put(t *testing.T, key string, value any) {
 	t.Helper()
-	raw, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
+	raw, isRaw := value.([]byte)
+	if value != nil && !isRaw {
+		raw = mustJSON(value)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for prefix, fn := range f.watches {
 		if strings.HasPrefix(key, prefix) {
-			if err := fn(stream.Entry{Key: key, Value: raw}); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, fn(stream.Entry{Key: key, Value: raw}))
 		}
 	}
 }
@@ -269,7 +300,13 @@ func (d dead) Dead(key string, revision uint64) bool { return d[key] == revision
 // bench is a service among fakes.
 type bench struct {
 	*Service
-	model     string // of the snapshot
+	model     string       // of the snapshot
+	ix        search.Index // in place of index
+	policy    *policy.Store
+	revisions catalogue.Revisions
+	makes     func(context.Context, *events.Change) error // documents
+	waiting   int                                         // impressions
+	running   bool
 	index     *fakeIndex
 	catalogue *fakeCatalogue
 	embedder  *fakeEmbedder
@@ -278,10 +315,10 @@ type bench struct {
 	watcher   *fakeWatcher
 	stale     func() bool
 	versions  fakeVersions
-	other     func(int) (Snapshot, func(), bool)
+	other     func(int) (search.Snapshot, func(), bool)
 	rewriter  *fakeRewriter
-	scorer    Scorer
-	names     Names
+	scorer    search.Scorer
+	names     search.Names
 	reg       *prometheus.Registry
 	dead      dead
 }
@@ -312,14 +349,34 @@ func (b *bench) add(tools ...index.Candidate) {
 	}
 }
 
+// edit changes the document of an entity.
+func (b *bench) edit(ref schema.Ref, change func(*schema.Document)) {
+	e := b.catalogue.entities[ref]
+	change(&e.Document)
+	b.catalogue.entities[ref] = e
+}
+
+// grants gives the service these grants for its tenant, one a line of YAML.
+func (b *bench) grants(t *testing.T, lines ...string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "policy.yaml")
+	check.OK(t, os.WriteFile(file, []byte("default:\n  - "+strings.Join(lines, "\n  - ")), 0o600))
+	b.policy = must(policy.OpenFile(file, slog.New(slog.DiscardHandler)))
+	return file
+}
+
 // build makes the service anew, after a change of the fakes or limits.
 func (b *bench) build(t testing.TB, cfg Config) {
 	t.Helper()
 	b.reg = prometheus.NewRegistry()
 	deps := Deps{
-		Snapshot:  Snapshot{Model: b.model, Index: b.index, Catalogue: b.catalogue, EmbedsElsewhere: b.elsewhere},
+		Snapshot:  search.Snapshot{Model: b.model, Index: b.index, Catalogue: b.catalogue, EmbedsElsewhere: b.elsewhere},
 		Publisher: b.bus, DeadLetters: b.dead,
 		Watcher: b.watcher, Stale: b.stale, Versions: b.versions, Other: b.other, Logger: slog.New(slog.DiscardHandler), Registerer: b.reg,
+	}
+	deps.Policy, deps.Revisions, deps.Standardize, deps.Impressions = b.policy, b.revisions, b.makes, b.waiting
+	if b.ix != nil {
+		deps.Index = b.ix
 	}
 	if b.embedder != nil {
 		deps.Embedder = b.embedder
@@ -333,30 +390,42 @@ func (b *bench) build(t testing.TB, cfg Config) {
 	if b.scorer != nil {
 		deps.Scorer = b.scorer
 	}
-	s, err := New(cfg, deps)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.now.Load().scale.Store(&ranking.Scale{Same: 1}) // or the first search would ask for it
-	b.Service = s
+	b.Service = must(New(cfg, deps))
 }
 
 // start runs the service until the test ends, or stop is called.
 func (b *bench) start(t *testing.T) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- b.Run(ctx) }()
+	b.running = true
+	end := check.Run(t, b.Run)
 	for range 2 {
 		<-b.watcher.started
 	}
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	})
-	t.Cleanup(stop)
+	return func() { b.running = false; end() }
+}
+
+// learn puts a value into the watched store; the service runs for that long at least.
+func (b *bench) learn(t *testing.T, key string, value any) {
+	t.Helper()
+	if !b.running {
+		defer b.start(t)()
+	}
+	b.watcher.put(t, key, value)
+}
+
+// weigh puts weights of the model into the watched store.
+func (b *bench) weigh(t *testing.T, epoch uint64, change func(*schema.Weights)) {
+	t.Helper()
+	b.learn(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(epoch, change))
+}
+
+// learning starts the service with a model of its own, and weights that usage counts in.
+func (b *bench) learning(t *testing.T) (stop func()) {
+	t.Helper()
+	b.model = "m"
+	b.build(t, Config{})
+	stop = b.start(t)
+	b.weigh(t, 1, bySimilar)
 	return stop
 }
 
@@ -365,36 +434,26 @@ func (b *bench) search(t testing.TB, req schema.SearchRequest) schema.SearchResp
 	if req.Query == "" && len(req.Needs) == 0 && len(req.Steps) == 0 {
 		req.Query = "send a message"
 	}
-	resp, err := b.Search(context.Background(), testCaller, req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp
+	return check.Value(b.Search(context.Background(), testCaller, req))(t)
 }
 
 func (b *bench) impressions(t *testing.T) []schema.Impression {
 	t.Helper()
 	var out []schema.Impression
 	for _, m := range b.bus.Published(events.Searches) {
-		i, err := events.Decode[schema.Impression](m.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := must(events.Decode[schema.Impression](m.Value))
 		out = append(out, i)
 	}
 	return out
 }
 
-func (b *bench) metric(t *testing.T, name string) float64 {
+// metric sums the counters of a name, all of them or those with a label of that value.
+func (b *bench) metric(t *testing.T, name string, label ...string) (sum float64) {
 	t.Helper()
-	families, err := b.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sum float64
-	for _, f := range families {
-		if f.GetName() == name {
-			for _, m := range f.GetMetric() {
+	for _, f := range must(b.reg.Gather()) {
+		for _, m := range f.GetMetric() {
+			counts := len(label) == 0 || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == label[0] })
+			if f.GetName() == name && counts {
 				sum += m.GetCounter().GetValue()
 			}
 		}
@@ -424,18 +483,13 @@ func provider(id string, words float64) index.Candidate {
 }
 
 // sealed returns built-in weights as version with the given changes.
-func sealed(t *testing.T, epoch uint64, change func(*schema.Weights)) schema.Weights {
-	t.Helper()
+func sealed(epoch uint64, change func(*schema.Weights)) schema.Weights {
 	w := fusion.Builtin()
 	w.Epoch, w.Version = epoch, "w"+string(rune('0'+epoch))
 	if change != nil {
 		change(&w)
 	}
-	w, err := fusion.Seal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return must(fusion.Seal(w))
 }
 
 func deadline(t *testing.T) context.Context {
@@ -449,4 +503,12 @@ var errDown = errors.New("connection refused")
 
 func upsert(kind schema.Kind, id, provider string, doc schema.Document) events.Change {
 	return events.Change{Ref: schema.Ref{Kind: kind, ID: id}, Op: events.OpUpsert, Provider: provider, Raw: []byte(`{}`), Document: &doc}
+}
+
+// must returns the value of a call that does not fail here.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

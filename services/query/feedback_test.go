@@ -2,12 +2,13 @@ package query
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/record"
 )
 
 // refusedFor returns the member of feedback that was refused, empty for none.
@@ -17,9 +18,7 @@ func refusedFor(t *testing.T, err error) string {
 	if errors.As(err, &invalid) {
 		return invalid.Path
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return ""
 }
 
@@ -64,32 +63,13 @@ func TestFeedbackIsAboutWhatASearchOfTheTenantShowed(t *testing.T) {
 	}
 }
 
-// The trainer judges feedback on a search that showed more than its id can name.
-func TestIDsNameAFewResults(t *testing.T) {
-	var shown []schema.Shown
-	for n := range maxDigests + 2 {
-		id := searchID(testTenant, uint64(n), shown)
-		if len(id) > 90 || schema.ValidateID(id) != nil {
-			t.Errorf("%d results: %q is %d bytes long", n, id, len(id))
-		}
-		named, ok := readSearchID(testTenant, id)
-		for i := range shown {
-			ok = ok && named.has(shown[i].ID)
-		}
-		if !ok || named.has("something else") != (n > maxDigests) {
-			t.Errorf("%d results: %q says %+v", n, id, named)
-		}
-		shown = append(shown, schema.Shown{ID: fmt.Sprint("tool ", n)})
-	}
-}
-
 func TestFeedbackOnAToolThatWasDeletedIsRefused(t *testing.T) {
 	b := newBench(t, tool("a", "", 1), provider("both", 1), provider("shop", 1))
 	for _, ref := range []schema.Ref{tool("gone", "", 1).Ref, tool("both", "", 1).Ref, provider("shop", 1).Ref} {
 		b.catalogue.deleted[ref] = schema.Version{Revision: 9}
 	}
 	for id, refused := range map[string]string{"a": "", "gone": "/tool_id", "both": "", "unknown here": "", "shop": ""} {
-		search := searchID(testTenant, 1, []schema.Shown{{ID: id}})
+		search := record.SearchID(testTenant, 1, []schema.Shown{{ID: id}})
 		if got := refusedFor(t, b.Feedback(deadline(t), testTenant, schema.Feedback{SearchID: search, ToolID: id, Event: schema.Called})); got != refused {
 			t.Errorf("%s: refused for %q, want %q", id, got, refused)
 		}
@@ -101,9 +81,7 @@ func TestFeedbackIsOfTheCredential(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
 	id := b.search(t, schema.SearchRequest{K: 1}).SearchID
 	f := schema.Feedback{SearchID: id, ToolID: "a", Event: schema.Called, Credential: "another"}
-	if err := b.Feedback(identity.With(deadline(t), identity.Caller{Subject: "planner"}), testTenant, f); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.Feedback(identity.With(deadline(t), identity.Caller{Subject: "planner"}), testTenant, f))
 	got, err := events.Decode[schema.Feedback](b.bus.Published(events.FeedbackTopic)[0].Value)
 	if err != nil || got.Credential != "planner" {
 		t.Errorf("%+v: %v", got, err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -108,7 +108,7 @@ func TestTheExtendedListIsOfTheLibrary(t *testing.T) {
 		t.Errorf("%+v", move)
 	}
 	b.start(t)
-	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"bank.balance": 1}})
+	b.learn(t, "usage.default", schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"bank.balance": 1}})
 	if got := ids(b.search(t, schema.SearchRequest{})); slices.Contains(got, "bank.loans") {
 		t.Errorf("of a seen owner: %v", got)
 	}
@@ -142,6 +142,10 @@ func TestNothingToReorder(t *testing.T) {
 	if resp := b.search(t, schema.SearchRequest{Rank: schema.RankProviders}); resp.Reranked != "" {
 		t.Errorf("providers: %+v", resp)
 	}
+	b = reranking(t, schema.RerankSingle, provider("bank", 100), tool("bank.transfer", "bank", 90))
+	if got := ids(b.search(t, schema.SearchRequest{Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}})); !slices.Equal(got, []string{"bank"}) {
+		t.Errorf("providers that are searched for: %v", got)
+	}
 }
 
 // A tool that was used takes part to the tenth place only, and what it is
@@ -159,7 +163,7 @@ func TestSeenToolsAreReorderedLess(t *testing.T) {
 		t.Errorf("unseen at %d", got)
 	}
 	b.start(t)
-	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t00": 1}})
+	b.learn(t, "usage.default", schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t00": 1}})
 	if got := place(); got != 12 {
 		t.Errorf("seen at %d", got)
 	}
@@ -167,7 +171,7 @@ func TestSeenToolsAreReorderedLess(t *testing.T) {
 
 // What is not reordered keeps its place: a tool of a used provider is not behind those
 // that score less.
-func TestWhatIsNotReorderedKeepsItsPlace(t *testing.T) {
+func TestUnreorderedToolsKeepTheirPlaces(t *testing.T) {
 	var candidates []index.Candidate
 	var want []string
 	for i := range 20 {
@@ -176,17 +180,9 @@ func TestWhatIsNotReorderedKeepsItsPlace(t *testing.T) {
 	}
 	b := reranking(t, schema.RerankAuto, candidates...)
 	b.start(t)
-	b.watcher.put(t, usagePrefix+testTenant, schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t12": 1}})
+	b.learn(t, "usage.default", schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"t12": 1}})
 	plain := ids(b.search(t, schema.SearchRequest{K: 20, Rerank: schema.RerankOff}))
 	if got := ids(b.search(t, schema.SearchRequest{K: 20})); !slices.Equal(got, plain) || len(got) != len(want) {
 		t.Errorf("%v, want %v", got, plain)
-	}
-}
-
-func TestProvidersThatAreSearchedForAreNotReordered(t *testing.T) {
-	b := reranking(t, schema.RerankSingle, provider("bank", 100), tool("bank.transfer", "bank", 90))
-	req := schema.SearchRequest{Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}}
-	if got := ids(b.search(t, req)); !slices.Equal(got, []string{"bank"}) {
-		t.Errorf("%v", got)
 	}
 }

@@ -4,36 +4,31 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-func builtin(t *testing.T) fusion.Model {
-	t.Helper()
-	m, err := fusion.ModelOf(fusion.Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
+func builtin() fusion.Model { return must(fusion.ModelOf(fusion.Builtin())) }
 
 // What evaluation retrieves and ranks is what a search shows.
-func TestWhatIsRetrievedRanksAsSearchDoes(t *testing.T) {
+func TestRetrievedCandidatesRankAsInASearch(t *testing.T) {
 	b := newBench(t, tool("a", "mail", 1), tool("c", "mail", 3), tool("b", "chat", 3), tool("d", "", 2))
-	m := builtin(t)
+	m := builtin()
 	for _, rank := range []schema.Rank{schema.RankTools, schema.RankProviders, schema.RankAuto} {
 		req := schema.SearchRequest{Query: "send a message", Rank: rank}
 		shown := b.search(t, req)
-		found, err := b.Retrieve(t.Context(), testTenant, req, &m, 50)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := check.Value(b.Retrieve(t.Context(), testTenant, req, &m, 50))(t)
 		first := ""
 		if found.Chosen != nil && found.Rank == schema.RankProviders {
 			first = found.Chosen.Provider
 		}
-		hits := ranking.Hits(rankSteps(found.Steps, &m), found.Rank, first)
+		var rankings [][]ranking.Ranked
+		for _, step := range found.Steps {
+			rankings = append(rankings, ranking.Rank(step.Candidates, &m, step.Signals))
+		}
+		hits := ranking.Hits(rankings, found.Rank, first)
 		if len(hits) != len(shown.Results) || len(hits) == 0 {
 			t.Fatalf("%s: %d hits, %d results", rank, len(hits), len(shown.Results))
 		}
@@ -48,7 +43,7 @@ func TestWhatIsRetrievedRanksAsSearchDoes(t *testing.T) {
 func TestRetrieveFailsWhereSearchWouldDegrade(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
 	b.embedder.err = errors.New("out of order")
-	m := builtin(t)
+	m := builtin()
 	for _, rank := range []schema.Rank{schema.RankTools, schema.RankAuto} {
 		if _, err := b.Retrieve(t.Context(), testTenant, schema.SearchRequest{Query: "q", Rank: rank}, &m, 1); err == nil {
 			t.Errorf("%s: candidates without vectors", rank)

@@ -5,21 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/revisions"
+	"github.com/toolstream/toolstream/internal/changes/revisions"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/catalogue"
 )
 
 // fakeRevisions are the changes of entities, and how often somebody asked.
@@ -64,24 +62,15 @@ func newRevisionsBench(t *testing.T) (*bench, *fakeRevisions) {
 		e.Document, e.Revision, e.Hash = d, 7, "7"
 		b.catalogue.entities[ref] = e
 	}
-	b.deps.Revisions = f
-	b.deps.Standardize = func(_ context.Context, c *events.Change) error {
+	b.revisions = f
+	b.makes = func(_ context.Context, c *events.Change) error {
 		if string(c.Raw) == "null" {
 			return errors.New("no document")
 		}
 		return json.Unmarshal(c.Raw, &c.Document)
 	}
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	text := "default:\n" +
-		"  - {effect: allow, action: find, on: '*', to: '*'}\n" +
-		"  - {effect: deny, action: find, on: 'tag:secret', to: 'group:guests'}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if b.deps.Policy, err = policy.OpenFile(path, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	b.grants(t, "{effect: allow, action: find, on: '*', to: '*'}", "{effect: deny, action: find, on: 'tag:secret', to: 'group:guests'}")
+	b.build(t, Config{})
 	return b, f
 }
 
@@ -90,12 +79,16 @@ var aGuest = identity.Caller{Tenant: testTenant, Groups: []string{"guests"}, Rol
 // lines returns the revisions of a tool as a caller sees them, or the status.
 func lines(t *testing.T, b *bench, caller identity.Caller, id string) string {
 	t.Helper()
-	h, err := b.history(identity.With(t.Context(), caller), refOf(testTenant, schema.KindTool, id))
-	if err != nil {
-		return statusOf(t, err)
+	var got struct {
+		revisionList
+		Detail string
+	}
+	status := b.callIn(identity.With(t.Context(), caller), t, "GET", "/v1/tools/"+url.PathEscape(id)+"/revisions", "", &got)
+	if status != http.StatusOK {
+		return fmt.Sprint(status, " ", got.Detail)
 	}
 	var out []string
-	for _, r := range h.list() {
+	for _, r := range got.Revisions {
 		line := fmt.Sprintf("%s%d%v", r.Op, r.Revision, r.Changed)
 		if r.Current {
 			line += "!"
@@ -103,15 +96,6 @@ func lines(t *testing.T, b *bench, caller identity.Caller, id string) string {
 		out = append(out, line)
 	}
 	return strings.Join(out, " ")
-}
-
-func statusOf(t *testing.T, err error) string {
-	t.Helper()
-	var status huma.StatusError
-	if !errors.As(err, &status) {
-		t.Fatal(err)
-	}
-	return fmt.Sprint(status.GetStatus(), " ", status.Error())
 }
 
 // A caller sees the changes that it may find, each against the document before it that it may
@@ -124,6 +108,9 @@ func TestRevisionsAreThoseThatACallerMayFind(t *testing.T) {
 	}
 	if got, want := lines(t, b, aGuest, "a/1"), "put7[description response]! put5[description response] delete4[] put3[]"; got != want {
 		t.Errorf("a guest sees %s, want %s", got, want)
+	}
+	if code := b.call(t, "GET", "/v1/providers/a%2F1/revisions", "", nil); code != http.StatusNotFound {
+		t.Errorf("of a provider with the id of a tool: %d", code)
 	}
 	f.asked = 0
 	absent, hidden, deleted := lines(t, b, aGuest, "absent"), lines(t, b, aGuest, "secret"), lines(t, b, aReader, "gone")
@@ -176,19 +163,18 @@ func TestARevisionIsComparedWithAnother(t *testing.T) {
 		"the first":                   {aReader, 1, 0, `put1 against 0 raw true document true`},
 		"a delete":                    {aReader, 4, 0, `delete4 against 3 raw false document false`},
 		"the first that is shown":     {aGuest, 3, 0, `put3 against 0 raw true document true`},
-		"what is not shown":           {aGuest, 1, 0, `404 of the tool "a/1" there is no revision 1 any more`},
-		"with what is not shown":      {aGuest, 7, 1, `404 of the tool "a/1" there is no revision 1 any more`},
-		"with what was never there":   {aReader, 7, 99, `404 of the tool "a/1" there is no revision 99 any more`},
+		"what is not shown":           {aGuest, 1, 0, `404 revision 1 of the tool "a/1" is not kept any more`},
+		"with what is not shown":      {aGuest, 7, 1, `404 revision 1 of the tool "a/1" is not kept any more`},
+		"with what was never there":   {aReader, 7, 99, `404 revision 99 of the tool "a/1" is not kept any more`},
 		"a later one with an earlier": {aReader, 3, 7, `put3 against 7 raw true document true /description "new" "one"`},
 	} {
-		h, err := b.history(identity.With(t.Context(), c.caller), refOf(testTenant, schema.KindTool, "a/1"))
-		if err != nil {
-			t.Fatal(err)
+		var d struct {
+			catalogue.RevisionDetail
+			Detail string
 		}
-		var got string
-		if d, err := h.detail(c.revision, c.against); err != nil {
-			got = statusOf(t, err)
-		} else {
+		status := b.callIn(identity.With(t.Context(), c.caller), t, "GET", fmt.Sprintf("/v1/tools/a%%2F1/revisions/%d?against=%d", c.revision, c.against), "", &d)
+		got := fmt.Sprint(status, " ", d.Detail)
+		if status == http.StatusOK {
 			got = fmt.Sprintf("%s%d against %d raw %v document %v", d.Op, d.Revision, d.Against, d.Raw != nil, d.Document != nil)
 			for _, x := range d.Differences {
 				got += fmt.Sprintf(" %s %s %s", x.Path, x.Before, x.After)
@@ -204,72 +190,55 @@ func TestARevisionIsComparedWithAnother(t *testing.T) {
 // no grants.
 func TestARevisionWithoutADocument(t *testing.T) {
 	b, _ := newRevisionsBench(t)
-	b.deps.Policy = nil
+	b.policy = nil
+	b.build(t, Config{})
 	if got, want := lines(t, b, aReader, "a/1"), "put7[description response]! put6[] put5[description response] delete4[] put3[description tags] delete2[] put1[]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	h, err := b.history(identity.With(t.Context(), aReader), refOf(testTenant, schema.KindTool, "a/1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err := h.detail(6, 0); err != nil || string(d.Raw) != "null" || d.Document != nil || d.Against != 5 || len(d.Differences) > 0 {
-		t.Errorf("%+v, %v", d, err)
-	}
-}
-
-func TestRevisionsOverHTTP(t *testing.T) {
-	b, _ := newRevisionsBench(t)
-	var list revisionList
-	if code := b.call(t, "GET", "/v1/tools/a%2F1/revisions", "", &list); code != http.StatusOK || len(list.Revisions) != 6 {
-		t.Errorf("%d %+v", code, list)
-	}
-	var detail RevisionDetail
-	if code := b.call(t, "GET", "/v1/tools/a%2F1/revisions/7?against=3", "", &detail); code != http.StatusOK || detail.Against != 3 || len(detail.Differences) != 1 {
-		t.Errorf("%d %+v", code, detail)
-	}
-	for path, want := range map[string]int{
-		"/v1/tools/a%2F1/revisions/99": http.StatusNotFound, "/v1/tools/b/revisions": http.StatusNotFound,
-		"/v1/providers/a%2F1/revisions": http.StatusNotFound, "/v1/tools/a%2F1/revisions/x": http.StatusUnprocessableEntity,
-	} {
-		if code := b.call(t, "GET", path, "", nil); code != want {
-			t.Errorf("%s: %d", path, code)
-		}
+	var d catalogue.RevisionDetail
+	if b.callIn(identity.With(t.Context(), aReader), t, "GET", "/v1/tools/a%2F1/revisions/6", "", &d); string(d.Raw) != "null" || d.Document != nil || d.Against != 5 || len(d.Differences) > 0 {
+		t.Errorf("%+v", d)
 	}
 }
 
 // The documents of many changes are much work: one history is made at a time, a caller's next
 // one waits behind those of others, and none goes on that nobody waits for.
 func TestHistoriesTakeTurns(t *testing.T) {
-	b, f := newRevisionsBench(t)
+	b, _ := newRevisionsBench(t)
 	left, leave := context.WithCancel(identity.With(t.Context(), aReader))
-	made := 0
-	standardize := b.deps.Standardize
-	b.deps.Standardize = func(ctx context.Context, c *events.Change) error {
+	made, standardize := 0, b.makes
+	b.makes = func(ctx context.Context, c *events.Change) error {
 		made++
 		leave()
 		return standardize(ctx, c)
 	}
-	ref := refOf(testTenant, schema.KindTool, "a/1")
-	if _, err := b.history(left, ref); !errors.Is(err, context.Canceled) || made != 1 {
-		t.Errorf("who has left has %d documents made: %v", made, err)
+	b.build(t, Config{})
+	if b.callIn(left, t, "GET", "/v1/tools/a%2F1/revisions", "", nil); made != 1 {
+		t.Errorf("%d documents are made for a caller that has left", made)
 	}
-	turn, err := b.histories.enter(t.Context(), aReader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.asked = 0
-	if _, err := b.history(left, ref); !errors.Is(err, context.Canceled) {
-		t.Errorf("waits, and has left: %v", err)
-	}
-	b.histories.held = 2 * longestHistories
-	if got := lines(t, b, aReader, "a/1"); got != "503 too many histories wait for their turn" || f.asked != 0 {
-		t.Errorf("%s; asked %d times", got, f.asked)
-	}
-	if got := lines(t, b, aGuest, "secret"); !strings.HasPrefix(got, "404") {
-		t.Errorf("what is hidden waits: %s", got)
-	}
-	turn.leave()
-	if got := lines(t, b, aReader, "a/1"); !strings.HasPrefix(got, "put7") {
-		t.Errorf("after them: %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b, f := newRevisionsBench(t)
+		standardize, takes := b.makes, 20*time.Minute // one history of this length makes the mean too long
+		b.makes = func(ctx context.Context, c *events.Change) error {
+			<-time.After(takes)
+			return standardize(ctx, c)
+		}
+		b.build(t, Config{})
+		if got := lines(t, b, aReader, "a/1"); !strings.HasPrefix(got, "put7") {
+			t.Errorf("the first: %s", got)
+		}
+		working := make(chan string)
+		go func() { working <- lines(t, b, aReader, "a/1") }()
+		synctest.Wait()
+		f.asked = 0
+		if got := lines(t, b, aReader, "a/1"); got != "503 too many histories wait for their turn" || f.asked != 0 {
+			t.Errorf("%s; asked %d times", got, f.asked)
+		}
+		if got := lines(t, b, aGuest, "secret"); !strings.HasPrefix(got, "404") {
+			t.Errorf("a hidden tool waits: %s", got)
+		}
+		if got := <-working; !strings.HasPrefix(got, "put7") {
+			t.Errorf("the one under way: %s", got)
+		}
+	})
 }

@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/rewriting"
 )
@@ -102,24 +103,7 @@ func TestARewrittenQueryIsSearchedWithItsNeeds(t *testing.T) {
 	}
 }
 
-// TestArgumentsWithoutNeeds has a model find arguments alone.
-func TestArgumentsWithoutNeeds(t *testing.T) {
-	const text = "book a ferry to the island, and find me a hotel there"
-	b := newBench(t, tool("a", "", 1))
-	b.search(t, schema.SearchRequest{Query: text})
-	plain := b.index.last().Probe
-	b.rewrites(t, Config{}, &fakeRewriter{answer: rewriting.Rewritten{Arguments: map[string]string{"island": "(string) the name of an island"}}})
-	got := b.search(t, schema.SearchRequest{Query: text})
-	p := b.index.last().Probe
-	if got.Rewrite != schema.RewriteLLM || len(p.Needs) != 2 || !reflect.DeepEqual(p.Needs, plain.Needs) {
-		t.Errorf("rewrite %q, searched for %+v", got.Rewrite, p.Needs)
-	}
-	if len(p.Arguments) != 1 || p.Arguments[0].Text.Words != "island (string): the name of an island" {
-		t.Errorf("arguments %+v", p.Arguments)
-	}
-}
-
-func TestWhoIsNotRewritten(t *testing.T) {
+func TestSearchesThatAreNotRewritten(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
 	r := &fakeRewriter{answer: sampleRewrite()}
 	b.rewrites(t, Config{}, r)
@@ -135,9 +119,8 @@ func TestWhoIsNotRewritten(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got.Rewrite, c.want)
 		}
 	}
-	if _, err := b.Retrieve(t.Context(), testTenant, schema.SearchRequest{Query: "q"}, b.modelOf(b.now.Load(), testTenant), 5); err != nil {
-		t.Error(err)
-	}
+	model := builtin()
+	check.Value(b.Retrieve(t.Context(), testTenant, schema.SearchRequest{Query: "q"}, &model, 5))(t)
 	if len(r.asked) != 0 {
 		t.Errorf("asked %+v", r.asked)
 	}
@@ -204,7 +187,7 @@ func TestHowLongASearchWaitsForItsRewriting(t *testing.T) {
 
 func TestFailedRewritesOverHTTP(t *testing.T) {
 	b := newBench(t)
-	list := func() (out failedRewrites) {
+	list := func() (out struct{ Failed []rewriting.Failed }) {
 		t.Helper()
 		if status := b.call(t, http.MethodGet, "/v1/rewrites/failed", "", &out); status != http.StatusOK || out.Failed == nil {
 			t.Fatalf("%d %+v", status, out)

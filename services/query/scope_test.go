@@ -1,16 +1,15 @@
 package query
 
 import (
-	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // Every lookup of a search is in the scope of the caller, so that the index chooses among
@@ -19,19 +18,8 @@ func TestASearchIsInTheScopeOfItsCaller(t *testing.T) {
 	b := newBench(t, shops()...)
 	r := &fakeRewriter{answer: sampleRewrite()}
 	b.rewrites(t, Config{}, r)
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("default:\n  - {effect: allow, action: find, on: 'tag:none', to: 'subject:anna'}\n")
-	store, err := policy.OpenFile(path, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.deps.Policy = store
+	file := b.grants(t, "{effect: allow, action: find, on: 'tag:none', to: 'subject:anna'}")
+	b.build(t, Config{})
 	caller := identity.Caller{Tenant: testTenant, Subject: "anna", Role: identity.Reader}
 	for _, rank := range []schema.Rank{schema.RankTools, schema.RankProviders, schema.RankAuto} {
 		if _, err := b.Search(t.Context(), caller, schema.SearchRequest{Query: "shop", Rank: rank}); err != nil {
@@ -51,8 +39,8 @@ func TestASearchIsInTheScopeOfItsCaller(t *testing.T) {
 	if len(b.index.lookups) < 3 || len(r.asked) < 3 {
 		t.Errorf("%d lookups", len(b.index.lookups))
 	}
-	write("default: no list")
-	if _, err := b.Search(t.Context(), caller, schema.SearchRequest{Query: "shop"}); Status(err) != http.StatusServiceUnavailable {
+	check.OK(t, os.WriteFile(file, []byte("default: no list"), 0o600))
+	if _, err := b.Search(t.Context(), caller, schema.SearchRequest{Query: "shop"}); search.Status(err) != http.StatusServiceUnavailable {
 		t.Errorf("without grants: %v", err)
 	}
 }
@@ -63,18 +51,9 @@ func TestAProviderIsVisibleByItsDocumentAndItsSource(t *testing.T) {
 	inner := provider("inner", 1)
 	b := newBench(t, inner)
 	b.catalogue.entities[inner.Ref] = schema.Entity{Ref: inner.Ref, Document: schema.Document{Tags: []string{"internal"}}}
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	text := "default:\n" +
-		"  - {effect: allow, action: find, on: '*', to: '*'}\n" +
-		"  - {effect: deny, action: find, on: 'tag:internal', to: 'group:guests'}\n" +
-		"  - {effect: deny, action: find, on: 'source:closed', to: 'group:guests'}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if b.deps.Policy, err = policy.OpenFile(path, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	b.grants(t, "{effect: allow, action: find, on: '*', to: '*'}", "{effect: deny, action: find, on: 'tag:internal', to: 'group:guests'}",
+		"{effect: deny, action: find, on: 'source:closed', to: 'group:guests'}")
+	b.build(t, Config{})
 	guest := identity.Caller{Tenant: testTenant, Groups: []string{"guests"}, Role: identity.Reader}
 	other := identity.Caller{Tenant: testTenant, Role: identity.Reader}
 	for _, c := range []struct {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -105,11 +106,11 @@ func TestACrossEncoderIsNotAskedAboutNothing(t *testing.T) {
 }
 
 // What has no owner is judged too.
-func TestTheRestFollowsWhatWasJudged(t *testing.T) {
+func TestToolsBeyondTheCutAreNotJudged(t *testing.T) {
 	b := newBench(t, tool("a", "", 9), tool("b", "", 8), tool("c", "", 7), tool("d", "", 6))
 	b.scorer = &fakeScorer{relevance: map[string]float64{"b": 1, "d": 1}}
 	cfg := Config{Rerank: schema.RerankAuto}
-	cfg.Reranking = cfg.withDefaults().Reranking
+	cfg.Reranking = rerank.DefaultConfig()
 	cfg.Reranking.KeepUnseen = 3
 	b.build(t, cfg)
 	resp := b.search(t, schema.SearchRequest{})
@@ -120,16 +121,16 @@ func TestTheRestFollowsWhatWasJudged(t *testing.T) {
 
 // All that was judged is reordered, wherever that has put it: what is used is not cut
 // off because unused ones were found more relevant.
-func TestWhatWasJudgedIsNotCutOffAgain(t *testing.T) {
+func TestJudgedToolsAreNotCutOff(t *testing.T) {
 	b := newBench(t, tool("used", "shop", 9), tool("x", "x", 8), tool("y", "y", 7), tool("z", "z", 6))
 	b.scorer = &fakeScorer{relevance: map[string]float64{"used": 0.5, "x": 0.9, "y": 0.8, "z": 0.1}}
 	cfg := Config{Rerank: schema.RerankSingle}
-	cfg.Reranking = cfg.withDefaults().Reranking
+	cfg.Reranking = rerank.DefaultConfig()
 	cfg.Reranking.KeepSeen, cfg.Reranking.KeepUnseen = 2, 4
 	b.build(t, cfg)
 	stop := b.start(t)
 	defer stop()
-	b.watcher.put(t, "usage.default", schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"used": 1}, Updated: time.Unix(1, 0)})
+	b.learn(t, "usage.default", schema.Usage{Schema: schema.UsageSchema, Tenant: testTenant, Epoch: 1, Prior: map[string]float64{"used": 1}, Updated: time.Unix(1, 0)})
 	if got := ids(b.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"x", "y", "used", "z"}) {
 		t.Errorf("%v", got)
 	}

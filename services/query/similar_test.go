@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -29,12 +28,12 @@ func askedFor(tools map[string]schema.Direction) schema.Usage {
 
 func TestAToolUsedForAQueryLikeThisIsLifted(t *testing.T) {
 	b := newBench(t, tool("wordy", "", 5), tool("asked", "", 1), tool("opposite", "", 1))
-	b.model = "m"
-	b.build(t, Config{})
-	b.start(t)
-	b.watcher.put(t, "weights.live."+schema.ModelOwner(testTenant, b.model), sealed(t, 1, bySimilar))
-	b.watcher.put(t, "usage.default", askedFor(map[string]schema.Direction{"asked": {127, 64}, "opposite": {-127, 0}}))
+	b.learning(t)
+	b.learn(t, "usage.default", askedFor(map[string]schema.Direction{"asked": {127, 64}, "opposite": {-127, 0}}))
 	resp := b.search(t, schema.SearchRequest{Explain: true})
+	if also := b.index.last().Also; !slices.Equal(also, []string{"asked"}) {
+		t.Errorf("%v take part", also)
+	}
 	if got := ids(resp); got[0] != "asked" {
 		t.Fatalf("ranked %v", got)
 	}
@@ -49,43 +48,6 @@ func TestAToolUsedForAQueryLikeThisIsLifted(t *testing.T) {
 	b.embedder.err = fmt.Errorf("away")
 	if got := ids(b.search(t, schema.SearchRequest{})); got[0] != "wordy" {
 		t.Errorf("without a vector ranked %v", got)
-	}
-}
-
-func TestToolsUsedForQueriesLikeThisTakePart(t *testing.T) {
-	b := newBench(t, tool("a", "", 1))
-	b.model = "m"
-	b.build(t, Config{})
-	near := map[string]schema.Direction{"far": {60, 127}, "half": {127, 127}, "nearest": {127, 1}}
-	for i := range 60 {
-		near[fmt.Sprintf("t%02d", i)] = schema.Direction{127, int8(10 + i)}
-	}
-	u := askedFor(near)
-	for id := range near {
-		u.Prior[id] = 1
-	}
-	b.usage.apply("usage.default", mustJSON(t, u))
-	b.weights.apply("weights.live."+schema.ModelOwner(testTenant, b.model), mustJSON(t, sealed(t, 1, byWordsAlone)))
-	if also := b.alsoOf(t); also != nil {
-		t.Fatalf("%v take part although the weights give them no say", also)
-	}
-	b.weights.apply("weights.live."+schema.ModelOwner(testTenant, b.model), mustJSON(t, sealed(t, 2, bySimilar)))
-	also := b.alsoOf(t)
-	if len(also) != 50 || also[0] != "nearest" || also[1] != "t00" || slices.Contains(also, "half") {
-		t.Errorf("%v take part", also)
-	}
-	b.weights.apply("weights.live."+schema.ModelOwner(testTenant, b.model), mustJSON(t, sealed(t, 3, func(w *schema.Weights) {
-		bySimilar(w)
-		w.Features["usage.prior"] = 1
-	})))
-	also = b.alsoOf(t)
-	if slices.Sort(also); !slices.Equal(also, slices.Sorted(maps.Keys(near))) {
-		t.Errorf("with all that was used %v take part, each once", also)
-	}
-	b.usage.apply("usage.default", mustJSON(t, askedFor(map[string]schema.Direction{"far": {60, 127}})))
-	b.weights.apply("weights.live."+schema.ModelOwner(testTenant, b.model), mustJSON(t, sealed(t, 4, bySimilar)))
-	if also := b.alsoOf(t); len(also) != 0 {
-		t.Errorf("%v take part for a query that is not alike", also)
 	}
 }
 

@@ -2,13 +2,12 @@ package query
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -47,23 +46,27 @@ func newTravel(t *testing.T) (*bench, *byWords) {
 		"hotel": {tool("reserve", "inn", 30), tool("rooms", "inn", 20), tool("route", "maps", 10)},
 	}
 	ix := &byWords{fakeIndex: b.index, found: found}
-	b.now.Load().Index = ix
+	b.ix = ix
+	b.build(t, Config{})
 	return b, ix
 }
 
 func TestStepsTakeTurns(t *testing.T) {
 	b, _ := newTravel(t)
+	stop := b.start(t)
 	resp := b.search(t, schema.SearchRequest{Query: "plan my journey", Steps: []string{" a train ticket", "a hotel bed"}})
+	stop()
+	recorded := b.impressions(t)[0]
 	if got, want := ids(resp), []string{"reserve", "book", "rooms", "times", "route"}; !slices.Equal(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	for i, step := range []int{2, 1, 2, 1, 2} {
-		if got := resp.Results[i].Step; got != step {
-			t.Errorf("place %d is from step %d, want %d", i, got, step)
+		if got, kept := resp.Results[i].Step, recorded.Shown[i].Step; got != step || kept != step {
+			t.Errorf("place %d is from step %d, recorded as %d, want %d", i, got, kept, step)
 		}
 	}
-	if resp.Rewrite != schema.RewriteGiven {
-		t.Errorf("rewrite %q", resp.Rewrite)
+	if resp.Rewrite != schema.RewriteGiven || len(recorded.Vector) == 0 || recorded.Query != "plan my journey" {
+		t.Errorf("rewrite %q, recorded as %q by %v", resp.Rewrite, recorded.Query, recorded.Vector)
 	}
 	if calls := b.embedder.calls; len(calls) != 1 || !slices.Contains(calls[0], "plan my journey") || !slices.Contains(calls[0], "a train ticket") {
 		t.Errorf("embedded %q", calls)
@@ -84,34 +87,5 @@ func TestProvidersOfSteps(t *testing.T) {
 	}
 	if s := resp.Searched; len(s.Needs) != 2 || s.Needs[1].UserIntent != "a hotel bed" {
 		t.Errorf("searched for %+v", s)
-	}
-}
-
-func TestStepsWithoutAnswer(t *testing.T) {
-	b, ix := newTravel(t)
-	b.embedder.err = errDown
-	steps := schema.SearchRequest{Steps: []string{"a train ticket", "a hotel bed"}}
-	if resp := b.search(t, steps); !slices.Equal(resp.Degraded, []string{degradedVectors}) || len(resp.Results) != 5 {
-		t.Errorf("%+v", resp)
-	}
-	ix.err = errDown
-	if _, err := b.Search(t.Context(), testCaller, steps); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestImpressionsOfStepsSayWhichOne(t *testing.T) {
-	b, _ := newTravel(t)
-	stop := b.start(t)
-	b.search(t, schema.SearchRequest{Query: "plan my journey", Steps: []string{"a train ticket", "a hotel bed"}})
-	stop()
-	i := b.impressions(t)[0]
-	if len(i.Vector) == 0 || i.Query != "plan my journey" {
-		t.Errorf("remembered as %q by %v", i.Query, i.Vector)
-	}
-	for at, step := range []int{2, 1, 2, 1, 2} {
-		if i.Shown[at].Step != step {
-			t.Errorf("place %d is of step %d", at, i.Shown[at].Step)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,11 +11,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/catalogue"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // bySupply gives suppliers a say that words do not outweigh.
@@ -27,7 +29,13 @@ func bySupply(w *schema.Weights) {
 // supplied is a service on a real index that asks it for few candidates.
 type supplied struct {
 	*Service
-	index *flat.Index
+	index   *flat.Index
+	watcher *fakeWatcher
+}
+
+func (s *supplied) learn(t *testing.T, w schema.Weights) {
+	t.Helper()
+	(&bench{Service: s.Service, watcher: s.watcher}).learn(t, "weights.live.default", w)
 }
 
 // newSupplied returns one with ten forecasts that take a session key, a tool
@@ -37,22 +45,18 @@ func newSupplied(t *testing.T) *supplied {
 	t.Helper()
 	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	ix, err := flat.Open(t.Context(), flat.Config{Path: t.TempDir(), Logger: log, Registerer: reg})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
-		if err := ix.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, ix.Close())
 	})
-	s := &supplied{index: ix}
+	s := &supplied{index: ix, watcher: newFakeWatcher()}
 	if s.Service, err = New(Config{}, Deps{
-		Snapshot:  Snapshot{Index: ix, Catalogue: ix, Embedder: &fakeEmbedder{err: errDown}},
-		Publisher: streamtest.NewBus(), Logger: log, Registerer: reg,
+		Snapshot:  search.Snapshot{Index: ix, Catalogue: ix, Embedder: &fakeEmbedder{err: errDown}},
+		Publisher: streamtest.NewBus(), Watcher: s.watcher, Logger: log, Registerer: reg,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s.weights.apply("weights.live.default", mustJSON(t, sealed(t, 1, bySupply)))
+	s.learn(t, sealed(1, bySupply))
 	login := schema.Document{Name: "login", Response: "the session key", Tags: []string{"access"}}
 	changes := []events.Change{
 		upsert(schema.KindTool, "login", "auth", login), upsert(schema.KindProvider, "login", "", login), upsert(schema.KindTool, "other login", "auth", login),
@@ -64,7 +68,7 @@ func newSupplied(t *testing.T) *supplied {
 			Parameters: []schema.Parameter{{Name: "sessionKey", Required: true}},
 		}))
 	}
-	for i := range 2 * minPool {
+	for i := range 200 {
 		changes = append(changes, upsert(schema.KindTool, fmt.Sprint("noise", i), "noise", schema.Document{Name: "sends letters"}))
 	}
 	s.apply(t, 1, changes...)
@@ -84,19 +88,13 @@ func (s *supplied) apply(t *testing.T, revision uint64, changes ...events.Change
 			c.Vectors = &events.Vectors{Model: "m", Dimensions: 2}
 		}
 	}
-	if err := s.index.Apply(t.Context(), changes, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.index.Apply(t.Context(), changes, nil))
 }
 
 func (s *supplied) search(t *testing.T, req schema.SearchRequest) schema.SearchResponse {
 	t.Helper()
 	req.Query, req.K, req.Explain = "weather forecast", 3, true
-	resp, err := s.Search(t.Context(), testCaller, req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp
+	return check.Value(s.Search(t.Context(), testCaller, req))(t)
 }
 
 func TestASupplierThatSharesNoWordStandsInTheAnswer(t *testing.T) {
@@ -109,41 +107,22 @@ func TestASupplierThatSharesNoWordStandsInTheAnswer(t *testing.T) {
 	if got := first.Explanation.Features; got["related.supply"] < 0.9 || got["query.lexical.flat"] != 0 {
 		t.Errorf("by %v", got)
 	}
-	s.weights.apply("weights.live.default", mustJSON(t, sealed(t, 2, func(w *schema.Weights) {
-		bySupply(w)
-		w.Features["related.supply"] = 0
-	})))
-	if got := ids(s.search(t, schema.SearchRequest{})); slices.Contains(got, "login") || len(got) != 3 {
-		t.Errorf("found %v although suppliers have no say", got)
-	}
-}
-
-func TestFiltersHoldForSuppliers(t *testing.T) {
-	s := newSupplied(t)
-	for name, c := range map[string]struct {
-		filters schema.Filters
-		in      bool
-	}{
-		"its owner too":  {schema.Filters{Providers: []string{"weather", "auth"}}, true},
-		"another owner":  {schema.Filters{Providers: []string{"weather"}}, false},
-		"its tag too":    {schema.Filters{Tags: []string{"weather", "access"}}, true},
-		"another tag":    {schema.Filters{Tags: []string{"weather"}}, false},
-		"its id too":     {schema.Filters{IDs: []string{"login", "forecast1"}}, true},
-		"other ids":      {schema.Filters{IDs: []string{"forecast1", "forecast2"}}, false},
-		"tools":          {schema.Filters{Kinds: []schema.Kind{schema.KindTool}}, true},
-		"its tag, no id": {schema.Filters{Tags: []string{"weather", "access"}, IDs: []string{"forecast1"}}, false},
-	} {
-		got := ids(s.search(t, schema.SearchRequest{Filters: c.filters}))
-		if slices.Contains(got, "login") != c.in || !slices.ContainsFunc(got, func(id string) bool { return id != "login" }) {
-			t.Errorf("%s: found %v", name, got)
-		}
-	}
-	resp := s.search(t, schema.SearchRequest{Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}})
-	if got := resp.Results; len(got) != 1 || got[0].Kind != schema.KindProvider || got[0].Explanation.Features["related.supply"] != 0 {
+	providers := schema.SearchRequest{Filters: schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}}
+	if got := s.search(t, providers).Results; len(got) != 1 || got[0].Kind != schema.KindProvider || got[0].Explanation.Features["related.supply"] != 0 {
 		t.Errorf("of providers alone found %+v", got)
 	}
 	if got := ids(s.search(t, schema.SearchRequest{Rank: schema.RankProviders})); !slices.Contains(got, "auth") {
 		t.Errorf("providers %v, want the supplier's owner among them", got)
+	}
+	if got := ids(s.search(t, schema.SearchRequest{Filters: schema.Filters{Tags: []string{"weather"}}})); slices.Contains(got, "login") || len(got) != 3 {
+		t.Errorf("found %v although no supplier has the tag", got)
+	}
+	s.learn(t, sealed(2, func(w *schema.Weights) {
+		bySupply(w)
+		w.Features["related.supply"] = 0
+	}))
+	if got := ids(s.search(t, schema.SearchRequest{})); slices.Contains(got, "login") || len(got) != 3 {
+		t.Errorf("found %v although suppliers have no say", got)
 	}
 }
 
@@ -155,11 +134,9 @@ func TestWhichSuppliersAreLookedUp(t *testing.T) {
 		"b":       {{ID: "half", Share: 0.125}, {ID: "little", Share: 0.0625}, {ID: "h2", Share: 1}},
 		"unsound": {{ID: "little", Share: 1}},
 	}
-	m := builtin(t)
+	m := builtin()
 	for range 5 {
-		if _, err := b.Retrieve(t.Context(), testTenant, schema.SearchRequest{Query: "q", Rank: schema.RankProviders}, &m, 10); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(b.Retrieve(t.Context(), testTenant, schema.SearchRequest{Query: "q", Rank: schema.RankProviders}, &m, 10))(t)
 		if l := b.index.last(); l.N != 0 || !slices.Equal(l.Also, []string{"h1", "h2", "half"}) || len(l.Kinds) != 2 {
 			t.Fatalf("looked up %v and %d more of %v", l.Also, l.N, l.Kinds)
 		}
@@ -177,17 +154,10 @@ func TestWhichSuppliersAreLookedUp(t *testing.T) {
 	}
 }
 
-// mute is an index that finds candidates and no suppliers.
-type mute struct{ *fakeIndex }
-
-func (mute) Suppliers(context.Context, string, []string) ([][]index.Supplier, error) {
-	return nil, errDown
-}
-
 func TestWithoutSuppliersThereIsNoAnswer(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	b.now.Load().Index = mute{b.index}
-	if _, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "q"}); !errors.Is(err, ErrUnavailable) || !errors.Is(err, errDown) {
+	b.index.mute = errDown
+	if _, err := b.Search(t.Context(), testCaller, schema.SearchRequest{Query: "q"}); !errors.Is(err, catalogue.ErrUnavailable) || !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 	b.index.found = []index.Candidate{provider("a", 1)}

@@ -1,18 +1,16 @@
 package query
 
 import (
-	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/catalogue"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // called gives a tool of a bench its callable name.
@@ -33,22 +31,9 @@ func newNamedBench(t *testing.T) *bench {
 	b.called("x/1", "same_12345678")
 	b.called("x/2", "same_12345678")
 	b.called("secret/1", "mail_get")
-	held := refOf(testTenant, schema.KindTool, "held")
-	e := b.catalogue.entities[held]
-	e.Document.Quarantined = true
-	b.catalogue.entities[held] = e
-	path := filepath.Join(t.TempDir(), "policy.yaml")
-	text := "default:\n" +
-		"  - {effect: allow, action: destroy, on: '*', to: '*'}\n" +
-		"  - {effect: deny, action: find, on: 'provider:secret', to: 'group:guests'}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := policy.OpenFile(path, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.deps.Policy = store
+	b.edit(refOf(testTenant, schema.KindTool, "held"), func(d *schema.Document) { d.Quarantined = true })
+	b.grants(t, "{effect: allow, action: destroy, on: '*', to: '*'}", "{effect: deny, action: find, on: 'provider:secret', to: 'group:guests'}")
+	b.build(t, Config{})
 	return b
 }
 
@@ -77,7 +62,11 @@ func TestAToolIsFoundByItsIDAndItsName(t *testing.T) {
 		{identity.Caller{Tenant: "unknown", Role: identity.Reader}, "mail/send", "", http.StatusNotFound},
 	} {
 		e, raw, err := b.Tool(t.Context(), c.caller, c.key)
-		if status := Status(err); (err != nil || c.status != 0) && status != c.status || e.ID != c.id {
+		status := search.Status(err)
+		if errors.Is(err, catalogue.ErrNoTool) {
+			status = http.StatusNotFound
+		}
+		if (err != nil || c.status != 0) && status != c.status || e.ID != c.id {
 			t.Errorf("%s for %v: %q, %v, status %d", c.key, c.caller.Groups, e.ID, err, status)
 		}
 		if c.id != "" && string(raw) != `{"of":"`+c.id+`"}` {
@@ -89,22 +78,23 @@ func TestAToolIsFoundByItsIDAndItsName(t *testing.T) {
 		t.Errorf("several: %v", err)
 	}
 	b.catalogue.err = errDown
-	if _, _, err := b.Tool(t.Context(), guest, "mail_get"); Status(err) != http.StatusServiceUnavailable {
+	if _, _, err := b.Tool(t.Context(), guest, "mail_get"); search.Status(err) != http.StatusServiceUnavailable {
 		t.Errorf("without a catalogue: %v", err)
 	}
 }
 
 func TestToolsAreShownWithTheirNames(t *testing.T) {
 	b := newNamedBench(t)
-	b.deps.Policy = nil
+	b.policy = nil
+	b.build(t, Config{})
 	for target, want := range map[string]string{
 		"/v1/tools/mail%2Fsend": "mail/send", "/v1/tools/mail_send": "mail_send", "/v1/tools/mail_send_00000001": "mail_send",
 		"/v1/tools/same_12345678": "422", "/v1/tools/none": "404", "/v1/providers/mail_send": "404",
 	} {
 		var got struct {
-			ID           string          `json:"id"`
-			CallableName string          `json:"callable_name"`
-			Raw          json.RawMessage `json:"raw"`
+			ID           string `json:"id"`
+			CallableName string `json:"callable_name"`
+			Errors       []struct{ Location string }
 		}
 		status := b.call(t, "GET", target, "", &got)
 		if status != http.StatusOK {
@@ -112,6 +102,9 @@ func TestToolsAreShownWithTheirNames(t *testing.T) {
 		}
 		if got.ID != want {
 			t.Errorf("%s shows %+v, want %s", target, got, want)
+		}
+		if status == http.StatusUnprocessableEntity && got.Errors[0].Location != "/path/id" {
+			t.Errorf("an ambiguous name: %+v", got.Errors)
 		}
 		if got.ID == "mail/send" && got.CallableName != "mail_send" {
 			t.Errorf("it is called %q", got.CallableName)
@@ -121,23 +114,10 @@ func TestToolsAreShownWithTheirNames(t *testing.T) {
 	if b.call(t, "GET", "/v1/tools", "", &page); len(page.Tools) != 7 || page.Tools[1].CallableName != "mail_get" {
 		t.Errorf("listed %+v", page.Tools)
 	}
-	answer, err := b.Search(t.Context(), identity.Caller{Tenant: testTenant, Role: identity.Reader}, schema.SearchRequest{Query: "send"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Value(b.Search(t.Context(), identity.Caller{Tenant: testTenant, Role: identity.Reader}, schema.SearchRequest{Query: "send"}))(t)
 	for _, r := range answer.Results {
 		if want := b.catalogue.entities[refOf(testTenant, schema.KindTool, r.ID)].CallableName; r.CallableName != want {
 			t.Errorf("%s is called %q in an answer, want %q", r.ID, r.CallableName, want)
 		}
-	}
-}
-
-// An ambiguous name stands in the path of a request, and so says the answer.
-func TestAnAmbiguousNameIsAMistakeInThePath(t *testing.T) {
-	b := newNamedBench(t)
-	b.deps.Policy = nil
-	var problem struct{ Errors []struct{ Location string } }
-	if status := b.call(t, "GET", "/v1/tools/same_12345678", "", &problem); status != http.StatusUnprocessableEntity || len(problem.Errors) != 1 || problem.Errors[0].Location != "/path/id" {
-		t.Errorf("%d %+v", status, problem)
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
-	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/rewriting"
@@ -35,10 +36,7 @@ func TestASearchIsAFewSpans(t *testing.T) {
 			spans := tracingtest.Record(t)
 			ctx, root := spans.Root(t.Context())
 			tc.req.Query = "buy a " + secret
-			resp, err := b.Search(ctx, testCaller, tc.req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := check.Value(b.Search(ctx, testCaller, tc.req))(t)
 			root.End()
 			if got := spans.Within(root.SpanContext()); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
@@ -57,19 +55,14 @@ func TestRecordsGoOnWithTheTrace(t *testing.T) {
 	stop := b.start(t)
 	spans := tracingtest.Record(t)
 	ctx, root := spans.Root(t.Context())
-	resp, err := b.Search(ctx, testCaller, schema.SearchRequest{Query: "q"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(b.Search(ctx, testCaller, schema.SearchRequest{Query: "q"}))(t)
 	f := schema.Feedback{SearchID: resp.SearchID, ToolID: "a", Event: schema.Called}
-	if err := b.Feedback(ctx, testTenant, f); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.Feedback(ctx, testTenant, f))
 	stop()
 	root.End()
 	for topic, name := range map[events.Topic]string{events.Searches: "answer", events.FeedbackTopic: "send feedback"} {
 		m := b.bus.Published(topic)[0]
-		if got, want := tracing.Extract(m.Headers), spans.Named(name)[0].SpanContext(); got.SpanID() != want.SpanID() {
+		if got, want := telemetry.Extract(m.Headers), spans.Named(name)[0].SpanContext(); got.SpanID() != want.SpanID() {
 			t.Errorf("%s goes on with %v, want %s", topic, m.Headers, want.SpanID())
 		}
 		if m.Headers[events.HeaderSchema] == "" {

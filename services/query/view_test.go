@@ -6,14 +6,16 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // gated is an index whose answers wait.
 type gated struct {
-	Index
+	search.Index
 	asked chan struct{}
 	open  chan struct{}
 }
@@ -24,8 +26,8 @@ func (g gated) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidat
 	return g.Index.Candidates(ctx, l)
 }
 
-func (b *bench) snapshotOf(model string) Snapshot {
-	return Snapshot{model, b.index, b.catalogue, b.embedder, false}
+func (b *bench) snapshotOf(model string) search.Snapshot {
+	return search.Snapshot{Model: model, Index: b.index, Catalogue: b.catalogue, Embedder: b.embedder}
 }
 
 // A search that has begun ends with the snapshot that it began with, and that is not
@@ -33,14 +35,12 @@ func (b *bench) snapshotOf(model string) Snapshot {
 func TestASearchKeepsItsSnapshot(t *testing.T) {
 	old, next := newBench(t, tool("old", "", 1)), newBench(t, tool("next", "", 1))
 	slow := gated{old.index, make(chan struct{}), make(chan struct{})}
-	old.now.Load().Index = slow
+	old.ix = slow
+	old.build(t, Config{})
 	found := make(chan []string)
 	go func() { found <- ids(old.search(t, schema.SearchRequest{})) }()
 	<-slow.asked
-	wait, err := old.Switch(next.snapshotOf("n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	wait := check.Value(old.Switch(next.snapshotOf("n")))(t)
 	if got := ids(old.search(t, schema.SearchRequest{})); !slices.Equal(got, []string{"next"}) {
 		t.Errorf("after the switch: %v", got)
 	}
@@ -64,17 +64,15 @@ func TestEachModelHasItsOwnWeightsAndExemplars(t *testing.T) {
 	b := newBench(t, tool("wordy", "", 5), tool("asked", "", 1))
 	b.model = "m"
 	b.build(t, Config{})
-	b.weights.apply("weights.live."+schema.ModelOwner(testTenant, "m"), mustJSON(t, sealed(t, 1, bySimilar)))
-	b.weights.apply("weights.live."+schema.ModelOwner(testTenant, "n"), mustJSON(t, sealed(t, 2, bySimilar)))
+	b.learn(t, "weights.live."+schema.ModelOwner(testTenant, "m"), mustJSON(sealed(1, bySimilar)))
+	b.learn(t, "weights.live."+schema.ModelOwner(testTenant, "n"), mustJSON(sealed(2, bySimilar)))
 	u := askedFor(map[string]schema.Direction{"asked": {127, 0}})
 	u.Prior["asked"] = 1
-	b.usage.apply("usage."+testTenant, mustJSON(t, u))
+	b.learn(t, "usage."+testTenant, u)
 	for _, tc := range []struct{ model, weights, similar string }{
 		{"m", "w1", "asked"}, {"n", "w2", ""}, {"unheard", fusion.BuiltinName, ""}, {"m", "w1", "asked"},
 	} {
-		if _, err := b.Switch(b.snapshotOf(tc.model)); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(b.Switch(b.snapshotOf(tc.model)))(t)
 		resp := b.search(t, schema.SearchRequest{Explain: true})
 		if resp.Weights != tc.weights {
 			t.Errorf("%s ranks by %s", tc.model, resp.Weights)
@@ -105,15 +103,9 @@ func TestSwitchingUnderLoad(t *testing.T) {
 	}
 	for range 20 {
 		closed := &closing{Index: b.index}
-		wait, err := b.Switch(Snapshot{"m", closed, b.catalogue, b.embedder, false})
-		if err != nil {
-			t.Fatal(err)
-		}
+		wait := check.Value(b.Switch(search.Snapshot{Model: "m", Index: closed, Catalogue: b.catalogue, Embedder: b.embedder}))(t)
 		wait()
-		next, err := b.Switch(b.snapshotOf("n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := check.Value(b.Switch(b.snapshotOf("n")))(t)
 		next()
 		closed.close()
 	}
@@ -123,7 +115,7 @@ func TestSwitchingUnderLoad(t *testing.T) {
 
 // closing is an index that fails once it is closed.
 type closing struct {
-	Index
+	search.Index
 	mu     sync.Mutex
 	closed bool
 }

@@ -17,65 +17,28 @@ func TestWeightsAreSwappedHotAndPerTenant(t *testing.T) {
 		t.Fatalf("got %+v", resp)
 	}
 	upside := func(w *schema.Weights) { w.Features = map[string]float64{"query.lexical.flat": -1} }
-	b.watcher.put(t, "weights.live.other", sealed(t, 1, upside))
+	b.watcher.put(t, "weights.live.other", sealed(1, upside))
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "builtin" {
 		t.Errorf("another tenant's weights rank: %+v", resp)
 	}
-	b.watcher.put(t, "weights.live.default", sealed(t, 2, upside))
+	b.weigh(t, 2, upside)
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w2" || resp.Results[0].ID != "a" {
 		t.Errorf("got %+v", resp)
 	}
-	b.watcher.put(t, "weights.live.default", sealed(t, 3, nil))
+	b.weigh(t, 3, nil)
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w3" || resp.Results[0].ID != "b" {
 		t.Errorf("got %+v", resp)
 	}
 }
 
-func TestBadWeightsAreRefused(t *testing.T) {
-	good := sealed(t, 5, nil)
-	broken := func(change func(*schema.Weights)) schema.Weights {
-		w := good
-		w.Epoch, w.Version = 6, "bad"
-		change(&w)
-		if hash, err := w.ContentHash(); err == nil {
-			w.Hash = hash
-		}
-		return w
-	}
-	tests := map[string]any{
-		"not JSON":        "weights",
-		"not a number":    map[string]any{"schema": 1, "version": "bad", "epoch": 6, "bias": "NaN"},
-		"huge":            broken(func(w *schema.Weights) { w.Bias = math.MaxFloat64 }),
-		"no steepness":    broken(func(w *schema.Weights) { w.Alpha = 0 }),
-		"unknown feature": broken(func(w *schema.Weights) { w.Features = map[string]float64{"clicks": 1} }),
-		"newer schema":    broken(func(w *schema.Weights) { w.Schema = schema.WeightsSchema + 1 }),
-		"wrong hash":      func() schema.Weights { w := good; w.Epoch, w.Bias = 6, 1; return w }(),
-		"older epoch":     sealed(t, 4, nil),
-	}
-	for name, value := range tests {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t, tool("a", "", 1))
-			b.start(t)
-			b.watcher.put(t, "weights.live.default", good)
-			b.watcher.put(t, "weights.live.default", value)
-			if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w5" {
-				t.Errorf("ranked by %q", resp.Weights)
-			}
-			if n := b.metric(t, "toolstream_search_model_rejected_total"); n != 1 {
-				t.Errorf("%v refusals counted", n)
-			}
-		})
-	}
-}
-
 func TestDeletedWeightsBringTheBuiltinBack(t *testing.T) {
 	b := newBench(t, tool("a", "", 1))
-	b.weights.apply("weights.live.default", mustJSON(t, sealed(t, 9, nil)))
-	b.weights.apply("weights.live.default", nil)
+	b.weigh(t, 9, nil)
+	b.learn(t, "weights.live.default", nil)
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "builtin" {
 		t.Errorf("ranked by %q", resp.Weights)
 	}
-	b.weights.apply("weights.live.default", mustJSON(t, sealed(t, 2, nil)))
+	b.weigh(t, 2, nil)
 	if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w2" {
 		t.Errorf("ranked by %q", resp.Weights)
 	}
@@ -84,7 +47,7 @@ func TestDeletedWeightsBringTheBuiltinBack(t *testing.T) {
 func TestUsageLiftsWhatIsUsedTogether(t *testing.T) {
 	b := newBench(t, tool("token", "", 0), tool("transfer", "", 5), tool("balance", "", 4), tool("other", "", 1))
 	b.start(t)
-	b.watcher.put(t, "weights.live.default", sealed(t, 1, func(w *schema.Weights) {
+	b.watcher.put(t, "weights.live.default", sealed(1, func(w *schema.Weights) {
 		w.Features["usage.prior"], w.Features["usage.co_use"] = 0.5, 1
 	}))
 	if also := b.alsoOf(t); len(also) != 0 {
@@ -122,32 +85,6 @@ func (b *bench) alsoOf(t *testing.T) []string {
 	return b.index.last().Also
 }
 
-func TestUsageThatCanNotBeIsRefused(t *testing.T) {
-	b := newBench(t)
-	for name, u := range map[string]schema.Usage{
-		"other tenant": {Schema: 1, Tenant: "other"},
-		"negative":     {Schema: 1, Tenant: "default", Prior: map[string]float64{"a": -1}},
-		"newer schema": {Schema: schema.UsageSchema + 1, Tenant: "default"},
-	} {
-		b.usage.apply("usage.default", mustJSON(t, u))
-		if got := b.usage.get("default").value; got != nil {
-			t.Errorf("%s: taken", name)
-		}
-	}
-	if n := b.metric(t, "toolstream_search_model_rejected_total"); n != 3 {
-		t.Errorf("%v refusals counted", n)
-	}
-}
-
-func TestUsageWithoutWeightsTakesNoSeats(t *testing.T) {
-	b := newBench(t, tool("a", "", 1))
-	b.weights.apply("weights.live.default", mustJSON(t, sealed(t, 1, byWordsAlone)))
-	b.usage.apply("usage.default", mustJSON(t, schema.Usage{Schema: 1, Tenant: "default", Prior: map[string]float64{"x": 1}}))
-	if also := b.alsoOf(t); also != nil {
-		t.Errorf("%v take part", also)
-	}
-}
-
 func TestALostStoreIsWatchedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, tool("a", "", 1))
@@ -156,8 +93,8 @@ func TestALostStoreIsWatchedAgain(t *testing.T) {
 		stop := b.start(t)
 		b.watcher.fails <- errors.New("lost")
 		<-b.watcher.started
-		b.watcher.put(t, "weights.live.default", sealed(t, 1, nil))
-		b.watcher.put(t, "usage.default", schema.Usage{Schema: 1, Tenant: "default"})
+		b.weigh(t, 1, nil)
+		b.learn(t, "usage.default", schema.Usage{Schema: 1, Tenant: "default"})
 		if resp := b.search(t, schema.SearchRequest{}); resp.Weights != "w1" {
 			t.Errorf("ranked by %q", resp.Weights)
 		}

@@ -13,20 +13,19 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 )
 
-// Answers keeps what the model said, over restarts and for all replicas. Losing
-// it costs calls, nothing else.
+// Answers keeps the answers of the model across restarts and for all replicas. A lost answer
+// costs a call, nothing else.
 type Answers interface {
-	// Get returns what was put under key. The error for a key that is not there
-	// is stream.ErrNotFound.
+	// Get returns the value of a key. The error for an unknown key is stream.ErrNotFound.
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte) error
 }
 
-// answerKey is a hash of everything that an answer depends on.
+// answerKey hashes all inputs of an answer.
 func answerKey(w wanted, format, name string, raw []byte) string {
 	h := sha256.New()
 	for _, part := range []string{w.Prompt, w.Model, w.Language, format, name, string(raw)} {
@@ -36,41 +35,34 @@ func answerKey(w wanted, format, name string, raw []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// answerCache is the verdicts on documents: those used last in memory, all in the
-// store.
+// answerCache has the verdicts on documents: all in the store, recent ones in memory.
 type answerCache struct {
 	near    *lru.Cache[string, verdict]
 	answers Answers
 	metrics *metrics
 	log     *slog.Logger
-	store   health.State
-	failed  atomic.Int64 // when the store did last, in nanoseconds
+	store   lifecycle.Health
+	failed  atomic.Int64 // time of the last failure of the store, in nanoseconds
 }
 
 const (
-	remembered = 4096        // verdicts in memory
-	keepTime   = time.Minute // that a store may be away before an answer is lost
-	lookTime   = time.Second // that a document without an answer waits for the store
-	restTime   = 5 * time.Second
+	remembered = 4096            // verdicts in memory
+	keepTime   = time.Minute     // outage of the store that an answer survives
+	lookTime   = time.Second     // time that a document waits for the store
+	restTime   = 5 * time.Second // without a look into a store that failed
 )
 
-func newAnswerCache(answers Answers, m *metrics, log *slog.Logger) (*answerCache, error) {
-	near, err := lru.New[string, verdict](remembered)
-	return &answerCache{near: near, answers: answers, metrics: m, log: log}, err
-}
-
-// get returns the verdict that is kept under key, if there is one. The error is that of
-// a store that cannot be read.
+// get returns the verdict under key, if there is one. The error comes from the store.
 func (c *answerCache) get(ctx context.Context, key string) (verdict, bool, error) {
 	if v, ok := c.near.Get(key); ok {
 		return v, true, nil
 	}
 	raw, err := c.answers.Get(ctx, key)
 	if errors.Is(err, stream.ErrNotFound) {
-		c.note(ctx, nil)
+		c.record(ctx, nil)
 		return verdict{}, false, nil
 	}
-	if c.note(ctx, err); err != nil {
+	if c.record(ctx, err); err != nil {
 		return verdict{}, false, err
 	}
 	var v verdict
@@ -81,14 +73,14 @@ func (c *answerCache) get(ctx context.Context, key string) (verdict, bool, error
 	return v, true, nil
 }
 
-// remember keeps a verdict in memory, unless another replica may have it completed.
+// remember keeps a verdict in memory unless another replica may complete it.
 func (c *answerCache) remember(key string, v verdict) {
 	if !v.Open {
 		c.near.Add(key, v)
 	}
 }
 
-// put keeps a verdict. It was paid for, so that a store that is away is tried again.
+// put keeps a verdict. It was paid for, so put retries if the store is down.
 func (c *answerCache) put(ctx context.Context, key string, v verdict) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -97,7 +89,7 @@ func (c *answerCache) put(ctx context.Context, key string, v verdict) error {
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(keepTime))
 	err = backoff.Retry(func() error {
 		err := c.answers.Put(ctx, key, raw)
-		c.note(ctx, err)
+		c.record(ctx, err)
 		return err
 	}, backoff.WithContext(pace, ctx))
 	if err == nil {
@@ -106,18 +98,13 @@ func (c *answerCache) put(ctx context.Context, key string, v verdict) error {
 	return err
 }
 
-// rests reports whether the store has just failed: who need not, does not ask it.
-func (c *answerCache) rests() bool {
-	return c.store.Fails() && time.Since(time.Unix(0, c.failed.Load())) < restTime
-}
-
-func (c *answerCache) note(ctx context.Context, err error) {
+func (c *answerCache) record(ctx context.Context, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return // who asked went away
+		return // the caller is gone
 	}
 	if err != nil {
 		c.metrics.storeErrors.Inc()
 		c.failed.Store(time.Now().UnixNano())
 	}
-	c.store.Note(ctx, c.log, err, "standardizer: answers of the language model cannot be read or kept, documents wait", "standardizer: answers of the language model are kept again")
+	c.store.LogChange(ctx, c.log, err, "standardizer: answers of the language model cannot be read or kept, documents wait", "standardizer: answers of the language model are kept again")
 }

@@ -15,13 +15,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
 // corpusLine is one of a corpus file: a document, or an answer about the
@@ -36,16 +39,16 @@ type corpusLine struct {
 	Model  string            `json:"model"` // whose answer it is; empty: it was written for the corpus
 	Bad    map[string]string `json:"bad"`   // in which fields, and in which way; the others are good
 	Answer struct {
-		Description string                      `json:"description"`
-		Parameters  map[string]answer.Parameter `json:"parameters"`
-		Response    string                      `json:"response"`
-		Examples    []string                    `json:"examples"`
+		Description string                       `json:"description"`
+		Parameters  map[string]prompts.Parameter `json:"parameters"`
+		Response    string                       `json:"response"`
+		Examples    []string                     `json:"examples"`
 	} `json:"answer"`
 }
 
 // answer returns the answer without what is not asked for.
-func (l *corpusLine) answer(shape answer.Shape) *answer.Answer {
-	a := &answer.Answer{Description: l.Answer.Description, Response: l.Answer.Response, Examples: l.Answer.Examples}
+func (l *corpusLine) answer(shape prompts.Shape) *prompts.Answer {
+	a := &prompts.Answer{Description: l.Answer.Description, Response: l.Answer.Response, Examples: l.Answer.Examples}
 	for _, name := range slices.Sorted(maps.Keys(l.Answer.Parameters)) {
 		if p := l.Answer.Parameters[name]; shape.Find || slices.Contains(shape.Parameters, name) {
 			p.Name = name
@@ -56,7 +59,7 @@ func (l *corpusLine) answer(shape answer.Shape) *answer.Answer {
 }
 
 // fieldsOf returns the texts of a document by where an answer has them.
-func fieldsOf(d *schema.Document, a *answer.Answer) map[string]string {
+func fieldsOf(d *schema.Document, a *prompts.Answer) map[string]string {
 	out := map[string]string{"description": d.Description, "response": d.Response}
 	for _, p := range d.Parameters {
 		where := "parameters/" + p.Name
@@ -109,10 +112,7 @@ func (f *figures) allBad() (sum share) {
 // those that were written.
 func measure(t *testing.T, name string, heldOut, ofModels bool) (f *figures) {
 	t.Helper()
-	file, err := os.Open(filepath.Join("grounding", "testdata", "corpus", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Value(os.Open(filepath.Join("grounding", "testdata", "corpus", name)))(t)
 	defer file.Close()
 	f = &figures{bad: map[string]*share{}}
 	var of corpusLine
@@ -122,9 +122,7 @@ func measure(t *testing.T, name string, heldOut, ofModels bool) (f *figures) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l corpusLine
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &l))
 		if l.Of == "" {
 			of = l
 			if hash := sha256.Sum256([]byte(l.ID)); name != "blind.jsonl" && (hash[0]%2 == 1) != heldOut {
@@ -140,9 +138,7 @@ func measure(t *testing.T, name string, heldOut, ofModels bool) (f *figures) {
 			f.judge(t, &l, stage, s)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, lines.Err())
 	return f
 }
 
@@ -153,28 +149,18 @@ func questionOf(t *testing.T, l *corpusLine) (*filler, *subject) {
 	if l.English {
 		c.Language = english
 	}
-	f, err := newFiller(c, Deps{Model: &fakeModel{name: "m"}, Answers: newStore(), Vectors: vectors(t), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(newFiller(c, Deps{Model: &fakeModel{name: "m"}, Answers: &streamtest.Answers{}, Now: time.Now, Vectors: vectors(t), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))(t)
 	change := upsert(l.ID, l.Format, string(l.Document))
-	doc, err := f.byRules(&change)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := check.Value(f.byRules(&change))(t)
 	return f, f.subject(&change, &doc)
 }
 
 // builtin is the model in the binary.
 var builtin = sync.OnceValues(static.Builtin)
 
-func vectors(t *testing.T) topic.Vectors {
+func vectors(t *testing.T) llm.Vectors {
 	t.Helper()
-	m, err := builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Value(builtin())(t)
 }
 
 // judge compares the document that an answer makes with what it would make if
@@ -183,12 +169,9 @@ func (f *figures) judge(t *testing.T, l *corpusLine, stage *filler, s *subject) 
 	t.Helper()
 	shape := s.question.Shape()
 	a := l.answer(shape)
-	said, err := shape.JSON(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := check.Value(shape.JSON(a))(t)
 	v, _ := judge(s, []string{string(said)})
-	whole := answer.Merge(*s.question.Document, s.question.Stated, a).Document
+	whole := prompts.Merge(*s.question.Document, s.question.Stated, a).Document
 	made := stage.complete(s, v)
 	before, open, stored := fieldsOf(s.question.Document, a), fieldsOf(&whole, a), fieldsOf(&made, a)
 	maps.DeleteFunc(open, func(where, text string) bool { return before[where] == text })

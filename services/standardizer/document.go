@@ -7,53 +7,42 @@ import (
 	"slices"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/toolstream/toolstream/internal/boilerplate"
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/provenance"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// english is the one language that answers can be asked for in.
+// english is the only language that can be requested for answers.
 const english = "en"
 
-// Model answers questions about documents; retries, limits and budgets are
-// behind it. Its error is an *llm.Error, or that of ctx.
-type Model interface {
-	// Name identifies the model and everything its answers depend on but the
-	// prompt.
-	Name() string
-	Complete(ctx context.Context, r llm.Request) (llm.Answer, error)
-}
-
-// wanted is the origin of documents that are made now.
+// wanted is the origin of documents made today.
 type wanted struct {
 	Prompt   string
 	Model    string
 	Language string
 }
 
-// debt is how much a document lacks of what would be made of it now.
+// debt is the difference between a document and the one that would be made today.
 type debt int
 
 const (
 	none   debt = iota
 	better      // a later prompt, another model or language
-	filled      // the model was never asked about it, or may be now
-	held        // it is to be in quarantine, which takes no call
+	filled      // the model was never asked about it, or may be asked now
+	held        // quarantine, which takes no call
 )
 
-// owes returns what a document of a tool lacks that is to be in quarantine, or not.
+// owes returns the debt of a tool's document with the origin; hold says whether it belongs
+// in quarantine.
 func (w wanted) owes(hold bool, o *schema.Origin) debt {
 	isHeld := o != nil && o.Fallback == schema.FallbackQuarantined
 	switch {
@@ -70,40 +59,42 @@ func (w wanted) owes(hold bool, o *schema.Origin) debt {
 // String names the origin in a header.
 func (w wanted) String() string { return w.Prompt + " " + w.Model }
 
-// filler fills the fields of documents by a language model, checks what it
-// says, and falls back on what the rules made.
+// filler makes documents: by rules, and with the checked answers of a language model.
 type filler struct {
-	model   Model
-	vectors topic.Vectors
+	model   llm.Model
+	vectors llm.Vectors
 	wanted  wanted
 	policy  policy
 	answers *answerCache
-	flights singleflight.Group // of questions that are being asked
+	flights singleflight.Group // of questions under way
 	now     func() time.Time
 	log     *slog.Logger
 	metrics *metrics
 }
 
 func newFiller(c Config, d Deps) (*filler, error) {
+	if d.Model != nil && (d.Answers == nil || d.Now == nil) {
+		return nil, errors.New("standardizer: a model needs answers and a clock")
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
 	m := newMetrics(d.Registerer)
 	f := &filler{model: d.Model, vectors: d.Vectors, now: d.Now, log: d.Logger, metrics: m, wanted: wanted{Language: c.Language}}
 	if f.now == nil {
 		f.now = time.Now
 	}
-	var err error
-	if f.policy, err = newPolicy(c.Quarantine, c.Exempt); err != nil {
-		return nil, err
-	}
+	f.policy, _ = newPolicy(c.Quarantine, c.Exempt) // Validate has checked them
 	if d.Model != nil {
 		f.wanted.Prompt, f.wanted.Model = prompts.Version(), text.Truncate(d.Model.Name(), schema.MaxModel)
-		f.answers, err = newAnswerCache(d.Answers, m, d.Logger)
+		near, _ := lru.New[string, verdict](remembered) // fails only for a size of 0
+		f.answers = &answerCache{near: near, answers: d.Answers, metrics: m, log: d.Logger}
 	}
-	return f, err
+	return f, nil
 }
 
-// document gives a change its document: by rules, and by the verdict of decide where
-// there is a model. The error is a permanent one where there can be no document, or
-// that of decide.
+// document gives a change its document: by rules and, with a model, by the verdict of
+// decide. The error is permanent if no document can be made; other errors come from decide.
 func (f *filler) document(ctx context.Context, c *events.Change, decide func(context.Context, *subject) (verdict, error)) error {
 	doc, err := f.byRules(c)
 	if err != nil {
@@ -134,50 +125,10 @@ func (f *filler) byRules(c *events.Change) (schema.Document, error) {
 		}
 		return doc, stream.Permanent(ReasonBadDocument, err)
 	}
-	leaveOut(&doc, c.Boilerplate)
 	from := source{c.Ref, c.Provider, c.Hash, c.Released, c.Held}
 	doc.Flags = f.policy.flags(from, doc.Flags)
 	doc.Quarantined = f.policy.holds(from, doc.Flags)
 	return doc, nil
-}
-
-// leaveOut takes the sentences that are boilerplate out of the description and the response
-// of a document. A description that has no others keeps its first: it may say what many
-// tools do alike, each to something else.
-func leaveOut(d *schema.Document, sentences []string) {
-	if len(sentences) == 0 {
-		return
-	}
-	folded := provenance.FoldedSet(sentences)
-	rest, gone := boilerplate.Without(d.Description, folded)
-	if rest == "" && len(gone) > 0 {
-		rest, gone = gone[0], gone[1:]
-	}
-	d.Description, d.Boilerplate = rest, gone
-	rest, gone = boilerplate.Without(d.Response, folded)
-	d.Response, d.Boilerplate = rest, append(d.Boilerplate, gone...)
-	if len(d.Boilerplate) > 0 {
-		d.Flags = append(slices.Clone(d.Flags), FlagBoilerplate)
-	}
-}
-
-// answer has the model asked one question about the document of a raw record, unless its
-// answer is kept or none is wanted. It returns whether another question is to follow.
-func (f *filler) answer(ctx context.Context, m stream.Message) (open bool, err error) {
-	c, err := decode(m)
-	if err != nil {
-		return false, err
-	}
-	doc, err := f.byRules(&c)
-	if err != nil {
-		return false, err
-	}
-	s := f.subject(&c, &doc)
-	if s == nil || doc.Quarantined {
-		return false, nil
-	}
-	v, err := f.decide(ctx, s)
-	return v.Open, err
 }
 
 // subject is a document on its way through the model.
@@ -185,17 +136,17 @@ type subject struct {
 	tenant   string
 	key      string
 	question prompts.Question
-	vectors  topic.Vectors
+	vectors  llm.Vectors
 }
 
-// subject returns nil where the model has nothing to say.
+// subject returns the question about a document, or nil.
 func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 	if f.model == nil || c.Kind != schema.KindTool {
 		return nil
 	}
 	stated := rules.StatedBy(c.Format, c.Raw, byRules)
 	if slices.Contains(byRules.Flags, injection.Flag) {
-		stated.Names = true // a parameter that such a text speaks of may be one that it wants to have
+		stated.Names = true // the text may mention a parameter to have it added
 	}
 	return &subject{
 		tenant:   c.Tenant,
@@ -205,74 +156,7 @@ func (f *filler) subject(c *events.Change, byRules *schema.Document) *subject {
 	}
 }
 
-// verdict is what became of a question. What will not change is kept.
-type verdict struct {
-	Said       []string        `json:"said,omitempty"`       // the answers, as they came
-	Open       bool            `json:"open,omitempty"`       // a second question is to follow
-	Fallback   schema.Fallback `json:"fallback,omitempty"`   // why nothing can be taken of them
-	Violations []string        `json:"violations,omitempty"` // what is wrong with what cannot
-	Refused    string          `json:"refused,omitempty"`    // the last answer that was not taken whole
-
-	answer *answer.Answer // what can be taken
-	again  answer.Shape   // what cannot, and is worth a second attempt
-}
-
-// known returns the verdict that is kept, or that the document waits for one.
-func (f *filler) known(ctx context.Context, s *subject) (verdict, error) {
-	if v, ok := f.look(ctx, s); ok {
-		return v, nil
-	}
-	return verdict{Fallback: schema.FallbackPending}, nil
-}
-
-// look recalls a verdict unless the store keeps it waiting.
-func (f *filler) look(ctx context.Context, s *subject) (verdict, bool) {
-	if f.answers.rests() {
-		return verdict{}, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	v, ok, _ := f.recall(ctx, s) // the cache has told
-	return v, ok
-}
-
-// decide returns the verdict on a document: the one that is kept, or by asking, once
-// where several have the same text. It asks one question and keeps the answer, so that
-// the verdict may be open still. The error is that of the model, of the store, or of ctx.
-func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
-	if v, ok, err := f.recall(ctx, s); ok || err != nil {
-		return v, err
-	}
-	shared, err, _ := f.flights.Do(s.key, func() (any, error) {
-		v, ok, err := f.recall(ctx, s)
-		if ok || err != nil {
-			return v, err // the flight before ended in between
-		}
-		v, err = f.ask(ctx, s, v)
-		if err != nil {
-			return v, err
-		}
-		if !v.Open {
-			f.metrics.judged(v)
-		}
-		return v, f.answers.put(ctx, s.key, v)
-	})
-	return shared.(verdict), err
-}
-
-// recall returns a kept verdict, and whether it is one that will not change. Answers are
-// judged again: the checks may have changed since.
-func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool, error) {
-	v, ok, err := f.answers.get(ctx, s.key)
-	if ok && len(v.Said) > 0 {
-		open := v.Open
-		v, _ = judge(s, v.Said)
-		v.Open = open && !v.again.Empty()
-	}
-	return v, ok && !v.Open, err
-}
-
-// complete returns the document that a verdict makes of what the rules made.
+// complete returns the document by rules, completed by the verdict.
 func (f *filler) complete(s *subject, v verdict) schema.Document {
 	origin := &schema.Origin{
 		Prompt: f.wanted.Prompt, Model: f.wanted.Model, Language: f.wanted.Language,
@@ -281,7 +165,7 @@ func (f *filler) complete(s *subject, v verdict) schema.Document {
 	doc := *s.question.Document
 	doc.Standardized = origin
 	if v.Fallback == "" {
-		m := answer.Merge(doc, s.question.Stated, v.answer)
+		m := prompts.Merge(doc, s.question.Stated, v.answer)
 		if f.wanted.Language != "" {
 			m.Document.Language = f.wanted.Language
 		}

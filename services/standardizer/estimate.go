@@ -9,14 +9,14 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// Estimate is what it would take to have a language model standardize tools
-// that it was never asked about. Repairs and repeated attempts come on top.
+// Estimate is the cost of having a language model standardize tools for the first time,
+// without repairs and retries.
 type Estimate struct {
 	Tools            int `json:"tools"`
 	Calls            int `json:"calls"`             // one for each distinct document
-	PromptTokens     int `json:"prompt_tokens"`     // of the prompts as they would be sent, counted by prompts.Tokens
+	PromptTokens     int `json:"prompt_tokens"`     // of the prompts, counted by prompts.Tokens
 	CompletionTokens int `json:"completion_tokens"` // expected
-	Flagged          int `json:"flagged"`           // with instructions in their text: not asked about in quarantine
+	Flagged          int `json:"flagged"`           // with instructions in their text: in quarantine, the model is not asked about them
 }
 
 // Estimator adds up an Estimate.
@@ -25,10 +25,10 @@ type Estimator struct {
 	seen     map[string]bool
 }
 
-// NewEstimator returns one that has counted nothing.
+// NewEstimator returns an empty estimator.
 func NewEstimator() *Estimator { return &Estimator{seen: map[string]bool{}} }
 
-// Add counts a tool. One that cannot be standardized takes nothing.
+// Add counts a tool. A tool that cannot be standardized costs nothing.
 func (e *Estimator) Add(format, id string, raw json.RawMessage) {
 	doc, err := rules.Standardize(format, id, raw)
 	if err != nil {
@@ -50,5 +50,5 @@ func (e *Estimator) Add(format, id string, raw json.RawMessage) {
 	}
 }
 
-// Estimate returns what was counted so far.
+// Estimate returns the sum so far.
 func (e *Estimator) Estimate() Estimate { return e.estimate }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sourcegraph/conc/iter"
 
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -53,65 +52,23 @@ func (m *fakeModel) calls() int {
 	return len(m.asked)
 }
 
-// store is Answers in memory.
-type store struct {
-	mu   sync.Mutex
-	kept map[string][]byte
-	err  error
-}
-
-func newStore() *store { return &store{kept: map[string][]byte{}} }
-
-func (s *store) Get(_ context.Context, key string) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return nil, s.err
-	}
-	if v, ok := s.kept[key]; ok {
-		return v, nil
-	}
-	return nil, stream.ErrNotFound
-}
-
-func (s *store) Put(_ context.Context, key string, value []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.kept[key] = value
-	}
-	return s.err
-}
-
-func (s *store) snapshot() map[string][]byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.kept)
-}
-
 // documents returns what makes documents at once.
-func documents(t *testing.T, c Config, model Model, answers Answers) *Documents {
+func documents(t *testing.T, c Config, model llm.Model, answers Answers) *Documents {
 	t.Helper()
-	d, err := NewDocuments(c, Deps{
+	return check.Value(NewDocuments(c, Deps{
 		Model: model, Answers: answers, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	}))(t)
 }
 
 // made gives changes their documents, and returns them by id.
-func made(t *testing.T, c Config, model Model, answers Answers, changes ...events.Change) map[string]events.Change {
+func made(t *testing.T, c Config, model llm.Model, answers Answers, changes ...events.Change) map[string]events.Change {
 	t.Helper()
 	d := documents(t, c, model, answers)
 	out, errs := slices.Clone(changes), make([]error, len(changes))
 	iter.Iterator[events.Change]{MaxGoroutines: testWorkers}.ForEachIdx(out, func(i int, c *events.Change) {
 		errs[i] = errors.Join(d.Standardize(t.Context(), c), c.Validate())
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(errs...))
 	byID := map[string]events.Change{}
 	for _, c := range out {
 		byID[c.ID] = c
@@ -123,10 +80,7 @@ func standardized(t *testing.T, bus *streamtest.Bus) map[string]events.Change {
 	t.Helper()
 	out := map[string]events.Change{}
 	for _, m := range bus.Messages(events.ToolsStandardized) {
-		c, err := events.Decode[events.Change](m.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Value(events.Decode[events.Change](m.Value))(t)
 		out[c.ID] = c
 	}
 	return out

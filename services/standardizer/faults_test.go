@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/lab/recorded"
-
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/openai"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/openai"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 	"github.com/toolstream/toolstream/services/standardizer/scripted"
 )
@@ -42,33 +42,20 @@ func newEndpoint(t *testing.T, c llmtest.Config) endpoint {
 	t.Helper()
 	c.RetryAfter = time.Millisecond
 	c.SlowEvery = time.Millisecond
-	server, err := llmtest.Listen(t.Context(), "", c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	chat, err := openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, http.DefaultTransport.(*http.Transport).Clone())
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := check.Value(llmtest.Listen(t.Context(), "", c))(t)
+	chat := check.Value(openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, http.DefaultTransport.(*http.Transport).Clone()))(t)
 	t.Cleanup(func() {
-		if err := chat.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, chat.Close())
+		check.OK(t, server.Close())
 	})
 	var timeout time.Duration // long enough for any load
 	if c.Faults.Chance[llmtest.Hang] > 0 {
 		timeout = 5 * time.Second
 	}
-	client, err := llm.New(llm.Config{
+	client := check.Value(llm.New(llm.Config{
 		Timeout: timeout, Attempts: attempts, MaxPause: 2 * time.Second, Parallel: testWorkers,
 		Failures: 1 << 30,
-	}, llm.Deps{Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, llm.Deps{Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))(t)
 	return endpoint{server, client}
 }
 
@@ -92,22 +79,14 @@ func changesOf(t *testing.T, name string, n int) []events.Change {
 	if data == "" {
 		t.Skip("TOOLSTREAM_DATA names no folder of data sets")
 	}
-	set, err := dataset.Open(filepath.Join(data, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := check.Value(dataset.Open(filepath.Join(data, name)))(t)
 	var out []events.Change
 	for tool, err := range set.Tools() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if len(out) == n {
 			break
 		}
-		raw, err := json.Marshal(tool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(tool))(t)
 		items, _ := formats.Parse(raw, formats.Options{Lines: true})
 		for _, item := range items {
 			c := upsert(item.ID, item.Format, string(item.Raw))
@@ -146,7 +125,7 @@ func quick() []llmtest.Fault {
 func survive(t *testing.T, tools int, faults llmtest.Faults) {
 	changes := changesOf(t, "mcp", tools)
 	e := newEndpoint(t, llmtest.Config{Answer: repeating, Faults: faults})
-	got := made(t, Config{}, e.client, newStore(), changes...)
+	got := made(t, Config{}, e.client, &streamtest.Answers{}, changes...)
 	if len(got) != len(changes) {
 		t.Errorf("%d of %d tools came through", len(got), len(changes))
 	}
@@ -175,10 +154,7 @@ func survive(t *testing.T, tools int, faults llmtest.Faults) {
 // made by them.
 func checkFacts(t *testing.T, in, out events.Change) schema.Fallback {
 	t.Helper()
-	doc, err := rules.Standardize(in.Format, in.ID, in.Raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := check.Value(rules.Standardize(in.Format, in.ID, in.Raw))(t)
 	if out.Document == nil || len(out.Document.Parameters) != len(doc.Parameters) || out.Document.Name != doc.Name {
 		t.Errorf("%s: %+v", in.ID, out.Document)
 		return ""
@@ -196,15 +172,9 @@ func checkFacts(t *testing.T, in, out events.Change) schema.Fallback {
 // of a registry through the whole stage.
 func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 	changes := changesOf(t, "apibank", 1000)
-	set, err := dataset.Open(filepath.Join(os.Getenv("TOOLSTREAM_DATA"), "apibank"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	standardized, err := set.Standardized()
-	if err != nil {
-		t.Fatal(err)
-	}
-	answers := map[string]*answer.Answer{} // by name
+	set := check.Value(dataset.Open(filepath.Join(os.Getenv("TOOLSTREAM_DATA"), "apibank")))(t)
+	standardized := check.Value(set.Standardized())(t)
+	answers := map[string]*prompts.Answer{} // by name
 	want := map[string]schema.Document{}
 	for _, c := range changes {
 		i := slices.IndexFunc(standardized, func(r dataset.Standardized) bool { return r.ID == c.ID })
@@ -212,8 +182,8 @@ func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 		if i < 0 || err != nil {
 			t.Fatal(c.ID, err)
 		}
-		answers[doc.Name] = recorded.Answer(&standardized[i])
-		want[c.ID] = answer.Merge(doc, rules.StatedBy(c.Format, c.Raw, &doc), answers[doc.Name]).Document
+		answers[doc.Name] = recordedAnswer(&standardized[i])
+		want[c.ID] = prompts.Merge(doc, rules.StatedBy(c.Format, c.Raw, &doc), answers[doc.Name]).Document
 	}
 	e := newEndpoint(t, llmtest.Config{Answer: func(r llmtest.Request) llmtest.Reply {
 		q, err := scripted.Read(r.User)
@@ -226,16 +196,13 @@ func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 		}
 		return llmtest.Reply{Content: string(said)}
 	}})
-	for id, got := range made(t, Config{}, e.client, newStore(), changes...) {
+	for id, got := range made(t, Config{}, e.client, &streamtest.Answers{}, changes...) {
 		d := *got.Document
 		if o := d.Standardized; o.Fallback != "" {
 			t.Errorf("%s: %+v", id, o)
 		}
 		d.Standardized = nil
-		have, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		have := check.Value(json.Marshal(d))(t)
 		if recorded, _ := json.Marshal(want[id]); string(have) != string(recorded) {
 			t.Errorf("%s:\n%s\n%s", id, have, recorded)
 		}
@@ -245,4 +212,14 @@ func TestRecordedAnswersBecomeTheRecordedDocuments(t *testing.T) {
 	}
 }
 
-var _ Model = (*llm.Client)(nil)
+// recordedAnswer returns recorded fields as the answer of a language model that would have made them.
+func recordedAnswer(s *dataset.Standardized) *prompts.Answer {
+	a := &prompts.Answer{Description: s.Description, Response: s.Response, Examples: s.Examples, Parameters: []prompts.Parameter{}}
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		a.Parameters = append(a.Parameters, prompts.Parameter{
+			Name: p.Name, Type: p.Type, Required: &p.Required, Description: p.Description, Example: string(p.Example),
+		})
+	}
+	return a
+}

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
@@ -21,10 +23,7 @@ import (
 // corpus reads the documents that try to instruct a model.
 func corpus(t *testing.T) []events.Change {
 	t.Helper()
-	f, err := os.Open(filepath.Join("injection", "testdata", "injections.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(os.Open(filepath.Join("injection", "testdata", "injections.jsonl")))(t)
 	defer f.Close()
 	var out []events.Change
 	for lines := bufio.NewScanner(f); lines.Scan(); {
@@ -33,9 +32,7 @@ func corpus(t *testing.T) []events.Change {
 			Format   string          `json:"format"`
 			Document json.RawMessage `json:"document"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &s))
 		out = append(out, upsert(s.ID, s.Format, string(s.Document)))
 	}
 	return out
@@ -98,12 +95,12 @@ func TestNoDocumentAltersAnother(t *testing.T) {
 	for i := range 20 {
 		honest = append(honest, upsert(fmt.Sprintf("honest-%d", i), "mcp", strings.ReplaceAll(boilRaw, "Boils an egg", fmt.Sprintf("Boils egg number %d", i))))
 	}
-	alone := made(t, Config{}, newEndpoint(t, llmtest.Config{Answer: obedient}).client, newStore(), honest...)
+	alone := made(t, Config{}, newEndpoint(t, llmtest.Config{Answer: obedient}).client, &streamtest.Answers{}, honest...)
 	mixed := slices.Clone(honest)
 	for i, c := range attacks {
 		mixed = slices.Insert(mixed, i*len(mixed)/len(attacks), c)
 	}
-	among := made(t, Config{}, newEndpoint(t, llmtest.Config{Answer: obedient}).client, newStore(), mixed...)
+	among := made(t, Config{}, newEndpoint(t, llmtest.Config{Answer: obedient}).client, &streamtest.Answers{}, mixed...)
 	for _, c := range honest {
 		if !reflect.DeepEqual(alone[c.ID].Document, among[c.ID].Document) {
 			t.Errorf("%s: %+v, alone %+v", c.ID, among[c.ID].Document, alone[c.ID].Document)

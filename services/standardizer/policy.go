@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
@@ -17,24 +17,21 @@ const FlagChanged = "changed-after-release"
 // FlagHeld marks a document that an operator has put into quarantine.
 const FlagHeld = "quarantined-by-operator"
 
-// FlagBoilerplate marks a document some of whose source stands in a hundred tools.
-const FlagBoilerplate = "boilerplate-in-text"
-
 // Flags lists every flag that a document may have.
 func Flags() []string {
 	return []string{
 		injection.Flag, text.FlagInvisible, text.FlagTags, text.FlagBidi, text.FlagControl, text.FlagMixedScripts,
-		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagBoilerplate, FlagChanged, FlagHeld,
+		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagChanged, FlagHeld,
 	}
 }
 
-// policy says which documents are kept out of answers.
+// policy decides which documents go into quarantine.
 type policy struct {
 	held   []string            // flags
 	exempt map[string][]string // flags that a provider's documents do not get
 }
 
-// newPolicy checks flags and exemptions, which are as "flag=provider".
+// newPolicy checks flags and exemptions of the form "flag=provider".
 func newPolicy(held, exempt []string) (policy, error) {
 	p := policy{held, map[string][]string{}}
 	for _, flag := range held {
@@ -56,10 +53,10 @@ func newPolicy(held, exempt []string) (policy, error) {
 }
 
 func unknownFlag(setting, flag string) error {
-	return fmt.Errorf("standardizer.%s: there is no flag %q; there are %s", setting, flag, strings.Join(Flags(), ", "))
+	return fmt.Errorf("standardizer.%s: unknown flag %q; the flags are %s", setting, flag, strings.Join(Flags(), ", "))
 }
 
-// source is what the policy looks at beside flags.
+// source has the facts that the policy needs besides flags.
 type source struct {
 	schema.Ref
 	Provider string `json:"provider"`
@@ -68,10 +65,10 @@ type source struct {
 	Held     bool   `json:"held"`
 }
 
-// released reports whether an operator has let out this very document.
+// released reports whether an operator has released exactly this document.
 func (s source) released() bool { return s.Released != "" && s.Released == s.Hash }
 
-// flags returns the flags of a document, given those of its text.
+// flags returns the flags of a document, given the flags of its text.
 func (p policy) flags(s source, found []string) []string {
 	if s.Released != "" && s.Released != s.Hash {
 		found = append(slices.Clone(found), FlagChanged)
@@ -79,7 +76,7 @@ func (p policy) flags(s source, found []string) []string {
 	if s.Held {
 		found = append(slices.Clone(found), FlagHeld)
 	}
-	if s.released() { // somebody has looked at it
+	if s.released() { // an operator has read it
 		found = slices.DeleteFunc(slices.Clone(found), func(flag string) bool { return flag == rules.FlagRequests || flag == rules.FlagSubjects })
 	}
 	own := s.Provider
@@ -93,7 +90,7 @@ func (p policy) flags(s source, found []string) []string {
 	return slices.DeleteFunc(slices.Clone(found), func(flag string) bool { return slices.Contains(exempt, flag) })
 }
 
-// holds reports whether a document with these flags is in quarantine.
+// holds reports whether a document with these flags belongs in quarantine.
 func (p policy) holds(s source, flags []string) bool {
 	return s.Held || !s.released() && slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(p.held, flag) })
 }

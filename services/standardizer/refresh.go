@@ -17,78 +17,77 @@ import (
 	"github.com/sourcegraph/conc"
 	"github.com/sourcegraph/conc/pool"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // The pace of a Refresher.
 const (
-	idle       = time.Second      // between two looks for a document that waits
-	planFor    = 10 * time.Second // that an order of those that wait holds
-	rest       = 5 * time.Second  // when the model, the store or the bus is away
-	longRest   = time.Hour        // at most, whatever the model asks for
-	firstPause = time.Minute      // before a document is taken up again; it doubles each time
-	longPause  = time.Hour        // at most
+	idle       = time.Second      // between two checks for a waiting document
+	planFor    = 10 * time.Second // lifetime of a plan
+	rest       = 5 * time.Second  // if the model, the store or the bus is down
+	longRest   = time.Hour        // the longest rest, whatever the model asks for
+	firstPause = time.Minute      // before a document is tried again; it doubles each time
+	longPause  = time.Hour        // the longest pause
 )
 
-// Uses tells how much tools are used.
+// Uses knows how much tools are used.
 type Uses interface {
-	// Used returns how often, lately, a tool was used: more is more.
+	// Used returns a measure of the recent uses of a tool.
 	Used(tenant, tool string) float64
 }
 
-// RefreshDeps is what a refresher works with beside what its service does.
+// RefreshDeps are the dependencies that a refresher has in addition to its service.
 type RefreshDeps struct {
-	Workers     int           // most documents that the model is asked about at once
-	Patience    time.Duration // that a call may take
+	Workers     int           // the most questions at once
+	Patience    time.Duration // the longest time of a call
 	Follower    stream.Follower
 	Republisher stream.Republisher
-	Uses        Uses // optional: without it, what changed last comes first
+	Uses        Uses // optional: without it, recent changes come first
 }
 
-// Refresher has the language model asked about the documents that wait for it. Once
-// there is an answer, it puts the raw record of the tool on tools.raw once more, where it
-// keeps its place in the order of its key, and only while it is the newest; the service
-// makes the document anew. One at a time is to run: a second one asks again what the
-// first is asking.
+// Refresher asks the language model about the documents that wait for it. Once it has an
+// answer, it publishes the raw record of the tool on tools.raw again, provided that it is
+// still the newest of its key, and the service standardizes the tool again. Only one should
+// run at a time: a second one would ask the same questions.
 type Refresher struct {
 	deps   RefreshDeps
 	filler *filler
 	made   *stream.Tail[document]
 	raw    *stream.Tail[uint64]
 	total  prometheus.Counter
-	health health.State
+	health lifecycle.Health
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	rows    map[string]*row
-	waiting map[string]*row // of rows, those whose documents lack something
+	waiting map[string]*row // the rows with a debt
 	at      map[events.Topic]map[int]uint64
 	began   time.Time
-	oldest  time.Time // since when the first of those that wait does, when the plan was made
-	plan    []string  // keys of what waits, the last one first
+	oldest  time.Time // the longest waiting since, as of the plan
+	plan    []string  // keys of waiting rows, the most urgent last
 	planned time.Time
-	resting time.Time // until when nothing is asked
+	resting time.Time // until then nothing is asked
 	busy    int       // workers that have a document
-	abreast int       // of them at most, now
+	abreast int       // the current limit of busy
 }
 
-// document is what a record of tools.standardized says of the making of its
-// document; the zero value, that there is none.
+// document has the facts of a record of tools.standardized about its document; the zero
+// value means that the record has no document.
 type document struct {
 	ref     schema.Ref
 	version schema.Version
 	owes    debt
-	since   time.Time // that the model was to be asked about it; zero: not known
+	since   time.Time // when it began to wait for the model; zero if unknown
 }
 
-// row is a tool: its newest document, and its raw record.
+// row is a tool: its newest document and its raw record.
 type row struct {
 	document
-	raw       uint64 // revision of the raw record; 0: there is none
+	raw       uint64 // revision of the raw record; 0 without a record
 	partition int
 	offset    uint64
 
@@ -102,15 +101,29 @@ type row struct {
 func NewRefresher(s *Service, d RefreshDeps) *Refresher {
 	r := &Refresher{deps: d, filler: s.filler}
 	r.deps.Workers = max(1, d.Workers)
-	r.total = newRefreshMetrics(s.deps.Registerer, r.waits, r.age)
+	auto := telemetry.Metrics(s.deps.Registerer)
+	auto.NewGaugeFunc("toolstream_refresh_waiting",
+		"Documents that wait for the language model, the first time or after a change of prompt or model. 0 if another process asks.", r.waits)
+	auto.NewGaugeFunc("toolstream_refresh_oldest_age_seconds",
+		"How long the oldest waiting document has waited, since it was standardized or this process began to ask.", r.age)
+	r.total = auto.NewCounter("toolstream_refresh_total", "Documents that were standardized again with an answer.")
 	deps := stream.Deps{Follower: d.Follower, Publisher: s.deps.Publisher, Logger: s.deps.Logger, Registerer: s.deps.Registerer}
 	r.made = stream.NewTail(stream.Sink[document]{
 		Name: "standardizer-refresh", Topic: events.ToolsStandardized, Decode: r.readDocument,
 		Apply: func(_ context.Context, records []stream.Record[document], through map[int]uint64) error {
 			for _, m := range records {
-				r.update(m.Message.Key, func(row *row) { row.learn(m.Decoded) })
+				d := m.Decoded
+				r.update(m.Message.Key, func(row *row) {
+					if row.version.Newer(d.version) && !d.version.IsZero() {
+						return
+					}
+					if d.version.Revision != row.version.Revision {
+						row.tries, row.due = 0, time.Time{}
+					}
+					row.document = d
+				})
 			}
-			r.reach(events.ToolsStandardized, through)
+			r.advance(events.ToolsStandardized, through)
 			return nil
 		},
 	}, deps)
@@ -122,15 +135,15 @@ func NewRefresher(s *Service, d RefreshDeps) *Refresher {
 					row.raw, row.partition, row.offset = m.Decoded, m.Message.Partition, m.Message.Offset
 				})
 			}
-			r.reach(events.ToolsRaw, through)
+			r.advance(events.ToolsRaw, through)
 			return nil
 		},
 	}, deps)
 	return r
 }
 
-// readDocument reads the head of a record. What cannot be read is the
-// embedder's to dead-letter.
+// readDocument reads the head of a record. The embedder dead-letters records that cannot be
+// read.
 func (r *Refresher) readDocument(m stream.Message) (document, error) {
 	var c struct {
 		source
@@ -154,8 +167,8 @@ func (r *Refresher) readDocument(m stream.Message) (document, error) {
 	return d, nil
 }
 
-// readRevision reads the head of a raw record: 0 where it deletes the tool. A record
-// without a revision is not refreshed.
+// readRevision reads the revision of a raw record, 0 if it deletes the tool. A record without
+// a revision is not refreshed.
 func readRevision(m stream.Message) (uint64, error) {
 	revision, err := strconv.ParseUint(m.Headers[events.HeaderRevision], 10, 64)
 	if err != nil || m.IsNull() || m.Headers[events.HeaderOp] == string(events.OpDelete) {
@@ -164,8 +177,8 @@ func readRevision(m stream.Message) (uint64, error) {
 	return revision, nil
 }
 
-// update changes the row of a tool. A tool that has neither document nor raw record is
-// forgotten.
+// update changes the row of a tool, and deletes it if it has neither a document nor a raw
+// record.
 func (r *Refresher) update(key string, change func(*row)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,18 +198,7 @@ func (r *Refresher) update(key string, change func(*row)) {
 	}
 }
 
-// learn takes over a document that was read, unless it is older than what is known.
-func (r *row) learn(d document) {
-	if r.version.Newer(d.version) && !d.version.IsZero() {
-		return
-	}
-	if d.version.Revision != r.version.Revision {
-		r.tries, r.due = 0, time.Time{}
-	}
-	r.document = d
-}
-
-func (r *Refresher) reach(topic events.Topic, through map[int]uint64) {
+func (r *Refresher) advance(topic events.Topic, through map[int]uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for partition, offset := range through {
@@ -204,8 +206,8 @@ func (r *Refresher) reach(topic events.Topic, through map[int]uint64) {
 	}
 }
 
-// Run has documents made anew until ctx ends and the questions under way are answered,
-// within stream.DrainTime. It may be called again once it has returned.
+// Run refreshes documents until ctx ends and the questions under way are answered, within
+// stream.DrainTime. It may be called again after it has returned.
 func (r *Refresher) Run(ctx context.Context) error {
 	r.reset()
 	defer r.reset()
@@ -216,7 +218,7 @@ func (r *Refresher) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// reset forgets what was read.
+// reset clears the rows and the plan.
 func (r *Refresher) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,8 +229,8 @@ func (r *Refresher) reset() {
 	r.oldest = r.began
 }
 
-// work lets the workers work once the rows hold what was on the bus at the start: before,
-// a document may look as if it lacked something.
+// work starts the workers once the rows have everything that was on the bus at the start:
+// before that, a document may seem to owe something.
 func (r *Refresher) work(ctx context.Context) error {
 	for _, topic := range []events.Topic{events.ToolsRaw, events.ToolsStandardized} {
 		if err := r.catchUp(ctx, topic); err != nil {
@@ -255,7 +257,7 @@ func (r *Refresher) work(ctx context.Context) error {
 	return nil
 }
 
-// catchUp waits until the rows hold what a topic holds now.
+// catchUp waits until the rows have everything that is on a topic now.
 func (r *Refresher) catchUp(ctx context.Context, topic events.Topic) error {
 	var ends map[int]uint64
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(rest), backoff.WithMaxElapsedTime(0))
@@ -263,44 +265,40 @@ func (r *Refresher) catchUp(ctx context.Context, topic events.Topic) error {
 	if err != nil {
 		return err
 	}
-	for !r.reached(topic, ends) {
+	for {
+		r.mu.Lock()
+		behind := false
+		for partition, end := range ends {
+			behind = behind || r.at[topic][partition] < end
+		}
+		r.mu.Unlock()
+		if !behind {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(idle / 4):
 		}
 	}
-	return nil
 }
 
-func (r *Refresher) reached(topic events.Topic, ends map[int]uint64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for partition, end := range ends {
-		if r.at[topic][partition] < end {
-			return false
-		}
-	}
-	return true
-}
-
-// step takes up the document that is worth it most. It returns false if there is none.
+// step refreshes the most urgent document. It returns false if no document is ready.
 func (r *Refresher) step(run, ctx context.Context) bool {
-	key, x, ok := r.take()
+	key, x, ok := r.next()
 	if !ok {
 		return false
 	}
 	err := r.refresh(run, ctx, key, x)
 	r.release(key, x.version.Revision, err)
-	if run.Err() == nil && llm.KindOf(err) == "" { // the model's health is told by its breaker
-		r.health.Note(ctx, r.filler.log, err, "refresher: trying again", "refresher: it works again")
+	if run.Err() == nil && llm.KindOf(err) == "" { // the breaker of the model reports its health
+		r.health.LogChange(ctx, r.filler.log, err, "refresher: trying again", "refresher: works again")
 	}
 	return true
 }
 
-// take returns the document that comes first of those that wait, and keeps it from the
-// other workers.
-func (r *Refresher) take() (string, row, bool) {
+// next returns the most urgent document, and reserves it for one worker.
+func (r *Refresher) next() (string, row, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.filler.now()
@@ -323,14 +321,13 @@ func (r *Refresher) take() (string, row, bool) {
 	return "", row{}, false
 }
 
-// ready reports whether a document can be taken up: its raw record is the one that it
-// was made of.
+// ready reports whether a document can be refreshed: its raw record is its own source.
 func (r *row) ready(now time.Time) bool {
 	return !r.busy && !now.Before(r.due) && r.raw == r.version.Revision
 }
 
-// replan puts what waits in order: what lacks most, then what is used most, then what
-// changed last. The caller holds mu.
+// replan orders the waiting documents by debt, then by use, then by the time of their change.
+// The caller holds mu.
 func (r *Refresher) replan(now time.Time) {
 	type candidate struct {
 		key      string
@@ -366,8 +363,8 @@ func (r *Refresher) replan(now time.Time) {
 	}
 }
 
-// refresh has the model asked about a document, unless there is nothing to ask, and puts
-// its raw record on the bus again. A question that has begun outlives run by ctx.
+// refresh asks the model about a document, unless there is nothing to ask, and publishes its
+// raw record again. A question under way continues after run has ended, until ctx ends.
 func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -379,7 +376,7 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 		return err
 	}
 	if !found || m.Key != key {
-		return nil // there is a newer one, which will be read
+		return nil // a newer record will follow
 	}
 	for open := true; open; {
 		began := r.filler.now()
@@ -389,10 +386,10 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 			return err
 		}
 		if open && run.Err() != nil {
-			return run.Err() // what was answered is kept
+			return run.Err() // the answer is kept
 		}
 	}
-	m.Headers = tracing.Without(m.Headers)
+	m.Headers = telemetry.WithoutTrace(m.Headers)
 	m.Headers[events.HeaderRefresh] = r.filler.wanted.String()
 	done, err := r.deps.Republisher.Republish(ctx, m)
 	if err != nil {
@@ -404,9 +401,9 @@ func (r *Refresher) refresh(run, ctx context.Context, key string, x row) (err er
 	return nil
 }
 
-// adapt asks more at once after a quick answer, and fewer after a slow one or a slow
-// failure: with an endpoint that answers one question after the other, many would wait
-// until their time is over.
+// adapt raises the number of questions at once after a quick answer, and lowers it after a
+// slow answer or a slow failure: at an endpoint that answers one question at a time, many
+// would time out.
 func (r *Refresher) adapt(took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -418,9 +415,9 @@ func (r *Refresher) adapt(took time.Duration, err error) {
 	}
 }
 
-// release gives a document of a revision back. It is not taken up again before its new
-// version can be there. What the document cannot help lets all of them wait: the model
-// does not take questions, or the store or the bus is away.
+// release returns a document of a revision. It is not tried again before its new version can
+// have arrived. A failure that is not its own makes all documents wait: the model refuses
+// questions, or the store or the bus is down.
 func (r *Refresher) release(key string, revision uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -441,7 +438,7 @@ func (r *Refresher) release(key string, revision uint64, err error) {
 	}
 }
 
-// pauseFor returns whether a failure is of all documents, and how long they wait then.
+// pauseFor reports whether a failure concerns all documents, and how long they wait.
 func pauseFor(err error) (pause time.Duration, all bool) {
 	if _, permanent := stream.AsPermanent(err); permanent || err == nil {
 		return 0, false
@@ -454,14 +451,14 @@ func pauseFor(err error) (pause time.Duration, all bool) {
 	return min(max(rest, e.RetryAfter), longRest), !own
 }
 
-// waits is how many documents wait.
+// waits returns the number of waiting documents.
 func (r *Refresher) waits() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return float64(len(r.waiting))
 }
 
-// age is how long the first of them has waited, in seconds.
+// age returns how long the oldest of them has waited, in seconds.
 func (r *Refresher) age() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

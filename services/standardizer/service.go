@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -34,26 +34,26 @@ const (
 
 // Config of the stage.
 type Config struct {
-	Language   string   // of what the language model writes: "" that of the source, "en" English
-	Quarantine []string // documents with one of these flags are kept from the language model, and out of answers
-	Exempt     []string // flags that are wrong for a provider, as "flag=provider": its documents do not get them
+	Language   string   // of the answers: "" for the language of the source, "en" for English
+	Quarantine []string // documents with one of these flags are kept from the language model and from answers
+	Exempt     []string // flags that documents of a provider do not get, as "flag=provider"
 }
 
 // Deps is what the stage works with. Without a model, rules make all documents.
 type Deps struct {
 	Groups     stream.Groups
 	Publisher  stream.Publisher
-	Model      Model            // optional
-	Answers    Answers          // what the model said before; needed with a model
-	Vectors    topic.Vectors    // by which its answers are compared with documents; without, words decide
-	Now        func() time.Time // needed with a model
+	Model      llm.Model        // with retries, limits and budgets; optional
+	Answers    Answers          // earlier answers of the model; required with a model
+	Vectors    llm.Vectors      // compare answers with documents; without them, words decide
+	Now        func() time.Time // required with a model
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Traces     trace.TracerProvider // optional
 }
 
-// Service is the stage. It does not wait for the model: what that has not answered yet
-// is as rules make it, until a Refresher has asked.
+// Service is the stage. It does not wait for the model: a document without an answer stays
+// as the rules made it until a Refresher has asked.
 type Service struct {
 	deps   Deps
 	loop   *stream.Loop
@@ -62,44 +62,34 @@ type Service struct {
 
 // New checks the configuration and registers metrics. It starts nothing.
 func New(c Config, d Deps) (*Service, error) {
-	if err := c.validate(d); err != nil {
+	f, err := newFiller(c, d)
+	if err != nil {
 		return nil, err
 	}
-	s := &Service{deps: d}
+	s := &Service{deps: d, filler: f}
 	s.loop = stream.New(stream.Stage{
 		Name:    Name,
 		Topic:   events.ToolsRaw,
 		Handler: stream.Each(runtime.GOMAXPROCS(0), s.standardize),
 	}, stream.Deps{Groups: d.Groups, Publisher: d.Publisher, Logger: d.Logger, Registerer: d.Registerer, Traces: d.Traces})
-	var err error
-	if s.filler, err = newFiller(c, d); err != nil {
-		return nil, fmt.Errorf("standardizer: %w", err)
-	}
 	return s, nil
 }
 
-// Validate checks that there are such a language and such flags.
+// Validate checks that the language and the flags are known.
 func (c Config) Validate() error {
 	if c.Language != "" && c.Language != english {
-		return fmt.Errorf("standardizer: language %q: it is that of the source (\"\") or %q", c.Language, english)
+		return fmt.Errorf("standardizer: language %q must be \"\", for the language of the source, or %q", c.Language, english)
 	}
 	_, err := newPolicy(c.Quarantine, c.Exempt)
 	return err
 }
 
-func (c Config) validate(d Deps) error {
-	if d.Model != nil && (d.Answers == nil || d.Now == nil) {
-		return errors.New("standardizer: with a model, answers and a clock are needed")
-	}
-	return c.Validate()
-}
-
-// Run works until ctx ends and what was begun is done.
+// Run works until ctx ends and the records under way are done.
 func (s *Service) Run(ctx context.Context) error { return s.loop.Run(ctx) }
 
-// standardize answers a raw change with the same change and its document, under
-// the same key. A delete and a null record, which lets a compacted topic drop
-// the key, go on as they came.
+// standardize answers a raw change with the same change and its document, under the same
+// key. It passes on a delete unchanged, and also a null record, which drops the key from a
+// compacted topic.
 func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.Message, error) {
 	out := stream.Message{Topic: events.ToolsStandardized, Key: m.Key, Headers: maps.Clone(m.Headers)}
 	why, again := out.Headers[events.HeaderRefresh]
@@ -118,32 +108,34 @@ func (s *Service) standardize(ctx context.Context, m stream.Message) ([]stream.M
 		out.Value = m.Value
 		return []stream.Message{out}, nil
 	}
-	if err := s.filler.document(ctx, &c, s.filler.known); err != nil {
+	if err := s.filler.document(ctx, &c, s.filler.kept); err != nil {
 		return nil, err
 	}
 	if again && c.Document.Pending() {
-		return nil, nil // what there is is no worse
+		return nil, nil // no better than the document on the bus
 	}
 	if c.Kind == schema.KindTool {
-		s.filler.metrics.made(c.Document.Standardized)
+		by := "rules"
+		if o := c.Document.Standardized; o != nil {
+			by = outcome(o.Fallback, o.Repaired)
+		}
+		s.filler.metrics.documents.WithLabelValues(by).Inc()
 	}
-	c.Edition = s.filler.edition(c.Document, again)
+	// The edition tells this document from earlier documents of the same version. A document
+	// by rules alone is always the same; any document that the model made is newer.
+	if c.Edition = 0; !c.Document.Pending() && (c.Document.Standardized != nil || again) {
+		c.Edition = uint64(s.filler.now().UnixMicro())
+	}
 	if out.Value, err = events.Encode(&c); err != nil {
 		return nil, stream.Permanent(ReasonBadDocument, err)
 	}
-	out.Headers = withSchema(out.Headers)
+	if _, set := out.Headers[events.HeaderSchema]; set { // the record may have come in an older version
+		out.Headers[events.HeaderSchema] = strconv.Itoa(events.ChangeSchema)
+	}
 	return []stream.Message{out}, nil
 }
 
-// withSchema corrects the header where the record came in an older version.
-func withSchema(h map[string]string) map[string]string {
-	if _, set := h[events.HeaderSchema]; set {
-		h[events.HeaderSchema] = strconv.Itoa(events.ChangeSchema)
-	}
-	return h
-}
-
-// decode reads a change and refuses what no later attempt could read either.
+// decode reads a change. Its errors are permanent.
 func decode(m stream.Message) (events.Change, error) {
 	if len(m.Value) == 0 {
 		return events.Change{}, stream.Permanent(ReasonBadKey, errors.New("the record has no value"))
@@ -158,13 +150,4 @@ func decode(m stream.Message) (events.Change, error) {
 		return c, stream.Permanent(ReasonUndecodable, fmt.Errorf("unknown operation %q", c.Op))
 	}
 	return c, nil
-}
-
-// edition tells this document from earlier ones of the same version. Where rules alone
-// made it, it is always the same, and any that the model made is newer.
-func (f *filler) edition(doc *schema.Document, again bool) uint64 {
-	if doc.Pending() || doc.Standardized == nil && !again {
-		return 0
-	}
-	return uint64(f.now().UnixMicro())
 }

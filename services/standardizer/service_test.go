@@ -11,7 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -29,10 +30,7 @@ func upsert(id, format, raw string) events.Change {
 
 func record(t *testing.T, c events.Change) stream.Message {
 	t.Helper()
-	value, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := check.Value(json.Marshal(c))(t)
 	return stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: map[string]string{events.HeaderRevision: "7", events.HeaderTraceparent: "00-1"}}
 }
 
@@ -41,26 +39,14 @@ func record(t *testing.T, c events.Change) stream.Message {
 func process(t *testing.T, msgs ...stream.Message) *streamtest.Bus {
 	t.Helper()
 	bus := streamtest.NewBus()
-	s, err := New(Config{}, Deps{Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bus.Publish(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(New(Config{}, Deps{Groups: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))(t)
+	check.OK(t, bus.Publish(t.Context(), msgs...))
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	done := make(chan error, 1)
-	run, end := context.WithCancel(ctx)
-	go func() { done <- s.Run(run) }()
+	end := check.Run(t, s.Run)
 	all := func() bool { return bus.Committed(events.ToolsRaw, Name)[0] == uint64(len(msgs)) }
-	if err := bus.Await(ctx, all); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, bus.Await(ctx, all))
 	end()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 	return bus
 }
 
@@ -74,17 +60,10 @@ func TestAChangeGetsItsDocument(t *testing.T) {
 	if out[0].Key != sent.Key || !reflect.DeepEqual(out[0].Headers, sent.Headers) {
 		t.Errorf("key %q headers %v", out[0].Key, out[0].Headers)
 	}
-	got, err := events.Decode[events.Change](out[0].Value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(events.Decode[events.Change](out[0].Value))(t)
 	want := in
 	want.Document = &schema.Document{Name: "boil", Language: "en", Description: "Boils an egg.", Parameters: []schema.Parameter{{Name: "minutes", Type: "number", Required: true}}}
-	compact, err := json.Marshal(in.Raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want.Raw = compact
+	want.Raw = check.Value(json.Marshal(in.Raw))(t)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -153,10 +132,7 @@ func TestWhatCanNotBeReadBecomesADeadLetter(t *testing.T) {
 			if len(letters) != 1 {
 				t.Fatalf("%d dead letters", len(letters))
 			}
-			l, err := events.Decode[events.DeadLetter](letters[0].Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := check.Value(events.Decode[events.DeadLetter](letters[0].Value))(t)
 			if l.Reason != test.reason || l.Stage != Name || string(l.Original) != string(test.msg.Value) {
 				t.Errorf("letter %+v, want reason %q", l, test.reason)
 			}

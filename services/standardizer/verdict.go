@@ -4,17 +4,101 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/grounding"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
-// ask asks the model one question about a document: about all of it or, where the verdict
-// so far is open, about the parts of the first answer that cannot be taken.
+// verdict is the outcome of the questions about a document. A final verdict is kept.
+type verdict struct {
+	Said       []string        `json:"said,omitempty"`       // the answers as they came
+	Open       bool            `json:"open,omitempty"`       // a second question is to follow
+	Fallback   schema.Fallback `json:"fallback,omitempty"`   // why nothing in the answers can be used
+	Violations []string        `json:"violations,omitempty"` // errors of the unusable parts
+	Refused    string          `json:"refused,omitempty"`    // the last answer with an unusable part
+
+	answer *prompts.Answer // the usable parts
+	again  prompts.Shape   // the unusable parts that are worth a second question
+}
+
+// kept returns the verdict in the cache. Without one, or if the store keeps it waiting, the
+// document is pending.
+func (f *filler) kept(ctx context.Context, s *subject) (verdict, error) {
+	pending := verdict{Fallback: schema.FallbackPending}
+	// Only callers that need the store try it after a failure.
+	if f.answers.store.Fails() && time.Since(time.Unix(0, f.answers.failed.Load())) < restTime {
+		return pending, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if v, ok, _ := f.recall(ctx, s); ok { // the cache has logged the error
+		return v, nil
+	}
+	return pending, nil
+}
+
+// answer asks the model one question about the document of a raw record, unless its answer
+// is kept or none is needed. It reports whether another question is to follow.
+func (f *filler) answer(ctx context.Context, m stream.Message) (open bool, err error) {
+	c, err := decode(m)
+	if err != nil {
+		return false, err
+	}
+	doc, err := f.byRules(&c)
+	if err != nil {
+		return false, err
+	}
+	s := f.subject(&c, &doc)
+	if s == nil || doc.Quarantined {
+		return false, nil
+	}
+	v, err := f.decide(ctx, s)
+	return v.Open, err
+}
+
+// decide returns the verdict on a document: the kept one, or by asking, once for several
+// documents with the same text. It asks one question and keeps the answer, so that the
+// verdict may still be open. The error comes from the model, the store or ctx.
+func (f *filler) decide(ctx context.Context, s *subject) (verdict, error) {
+	if v, ok, err := f.recall(ctx, s); ok || err != nil {
+		return v, err
+	}
+	shared, err, _ := f.flights.Do(s.key, func() (any, error) {
+		v, ok, err := f.recall(ctx, s)
+		if ok || err != nil {
+			return v, err // the flight before ended in between
+		}
+		v, err = f.ask(ctx, s, v)
+		if err != nil {
+			return v, err
+		}
+		if !v.Open {
+			f.metrics.verdicts.WithLabelValues(outcome(v.Fallback, len(v.Said) > 1)).Inc()
+		}
+		return v, f.answers.put(ctx, s.key, v)
+	})
+	return shared.(verdict), err
+}
+
+// recall returns a kept verdict, and whether it is final. It judges the answers again: the
+// checks may have changed since.
+func (f *filler) recall(ctx context.Context, s *subject) (verdict, bool, error) {
+	v, ok, err := f.answers.get(ctx, s.key)
+	if ok && len(v.Said) > 0 {
+		open := v.Open
+		v, _ = judge(s, v.Said)
+		v.Open = open && !v.again.Empty()
+	}
+	return v, ok && !v.Open, err
+}
+
+// ask asks the model one question: about all of a document or, if the verdict so far is
+// open, about the unusable parts of the first answer.
 func (f *filler) ask(ctx context.Context, s *subject, v verdict) (verdict, error) {
 	if !v.Open {
 		v, err := f.try(ctx, s, verdict{}, s.question.Shape(), s.question.User())
@@ -27,13 +111,13 @@ func (f *filler) ask(ctx context.Context, s *subject, v verdict) (verdict, error
 	case ctx.Err() != nil:
 		return second, err
 	case v.Fallback == "" && (err != nil || second.Fallback != ""):
-		return v, nil // it is paid for, and something of it can be taken
+		return v, nil // the first answer is paid for and partly usable
 	}
 	return second, err
 }
 
-// try asks once more than before.
-func (f *filler) try(ctx context.Context, s *subject, before verdict, shape answer.Shape, user string) (verdict, error) {
+// try adds one question and its answer to the verdict before.
+func (f *filler) try(ctx context.Context, s *subject, before verdict, shape prompts.Shape, user string) (verdict, error) {
 	got, err := f.model.Complete(ctx, llm.Request{
 		Stage: llm.StageStandardize, Tenant: s.tenant, System: prompts.System(), User: user,
 		Schema:    llm.Schema{Name: "tool", JSON: shape.Schema()},
@@ -46,7 +130,7 @@ func (f *filler) try(ctx context.Context, s *subject, before verdict, shape answ
 	var e *llm.Error
 	switch {
 	case errors.As(err, &e) && (e.Kind == llm.Rejected || e.Kind == llm.Refused):
-		return verdict{Fallback: schema.FallbackDeclined, Refused: kept(e.Text)}, nil
+		return verdict{Fallback: schema.FallbackDeclined, Refused: boundedAnswer(e.Text)}, nil
 	case errors.As(err, &e) && e.Kind == llm.Malformed:
 		said = e.Text
 	case err != nil:
@@ -59,10 +143,10 @@ func (f *filler) try(ctx context.Context, s *subject, before verdict, shape answ
 	return v, nil
 }
 
-// judge returns what can be taken of answers, the second of which was given to
-// what was wrong with the first, and what is wrong with the last one.
+// judge returns the usable parts of the answers, and the violations of the last one. The
+// second answer corrects the violations of the first.
 func judge(s *subject, said []string) (verdict, []grounding.Violation) {
-	v := verdict{Said: said, answer: &answer.Answer{}, again: s.question.Shape(), Fallback: schema.FallbackMalformed}
+	v := verdict{Said: said, answer: &prompts.Answer{}, again: s.question.Shape(), Fallback: schema.FallbackMalformed}
 	source := grounding.NewSource(s.vectors, s.question.Language == english, s.question.Raw, s.question.Stated, s.question.Document)
 	var found []grounding.Violation
 	for _, one := range said {
@@ -88,7 +172,7 @@ func judge(s *subject, said []string) (verdict, []grounding.Violation) {
 	return v, found
 }
 
-// refuse notes what is wrong with an answer, and returns where.
+// refuse adds the violations of an answer, and returns their places.
 func (v *verdict) refuse(found []grounding.Violation, said string) (where []string) {
 	for _, violation := range found {
 		where = append(where, violation.Where)
@@ -97,12 +181,12 @@ func (v *verdict) refuse(found []grounding.Violation, said string) (where []stri
 		}
 	}
 	if len(found) > 0 {
-		v.Refused = kept(said)
+		v.Refused = boundedAnswer(said)
 	}
 	return where
 }
 
-// kept bounds an answer that is kept to be looked at.
-func kept(s string) string {
+// boundedAnswer bounds an answer that is kept for inspection.
+func boundedAnswer(s string) string {
 	return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), schema.MaxRefused)
 }

@@ -19,12 +19,11 @@ const (
 	maxTools    = 128  // different results of these
 	maxDepth    = 20   // results of a search: users hardly look further
 	maxEarlier  = 20   // uses before that a session holds, the newest
-	sameQuery   = 0.95 // cosine from which on two queries ask for the same
+	sameQuery   = 0.95 // least cosine of queries in one cluster
 )
 
-// cluster is a group of searches whose queries ask for the same: what they showed and
-// what users did with it. It holds no text of a query. A search without a vector is a
-// cluster of its own.
+// cluster groups searches with similar queries: their results, and the acts of users. It
+// does not hold the text of a query. A search without a vector is a cluster of its own.
 type cluster struct {
 	id       string
 	Model    string           `json:"model,omitempty"` // embedding model of Vector and of the features
@@ -60,7 +59,7 @@ func (p packed) features() (f fusion.Features) {
 	return f
 }
 
-// reporter is who reports: a client as the credential names it, which may invent names.
+// reporter is the sender of feedback. A credential may invent names of clients.
 type reporter struct {
 	Credential string `json:"credential,omitempty"`
 	Client     string `json:"client,omitempty"`
@@ -77,9 +76,8 @@ type session struct {
 	lift
 }
 
-// observe puts what is known of a search into its cluster, in place of what was known of
-// it before. A tenant has at most limit clusters: a new one replaces the one that dropCluster
-// finds.
+// observe adds a search to its cluster, or replaces the earlier session of the same search.
+// A tenant has at most limit clusters: dropCluster makes space for a new cluster.
 func (t *tenantState) observe(rec *searchRecord, limit int) {
 	c := t.clusters[rec.Cluster]
 	if c == nil {
@@ -101,8 +99,8 @@ func (t *tenantState) observe(rec *searchRecord, limit int) {
 	t.usageChanged, t.changed = true, true
 }
 
-// dropCluster forgets the cluster that was asked for longest ago of those that the credential
-// with the most has for itself, so that none pushes out what the others asked.
+// dropCluster drops the oldest cluster of the credential that alone owns the most clusters, so
+// that no credential evicts the clusters of the others.
 func (t *tenantState) dropCluster() {
 	list := t.byAge()
 	owned, most := map[string]int{}, 0
@@ -116,7 +114,9 @@ func (t *tenantState) dropCluster() {
 		owner, one := c.owner()
 		return one && owned[owner] == most
 	})
-	t.drop(list[max(at, 0)])
+	dropped := list[max(at, 0)].id
+	delete(t.clusters, dropped)
+	t.dirty[dropped] = true
 }
 
 // owner returns the credential of all sessions, and whether there is one.
@@ -127,11 +127,6 @@ func (c *cluster) owner() (credential string, one bool) {
 		}
 	}
 	return credential, len(c.Sessions) > 0
-}
-
-func (t *tenantState) drop(c *cluster) {
-	delete(t.clusters, c.id)
-	t.dirty[c.id] = true
 }
 
 // clusterOf returns the cluster that a search belongs to, nil for a new one.
@@ -165,7 +160,7 @@ func clusterID(rec *searchRecord) string {
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// byAge returns the clusters, those first whose newest session is oldest.
+// byAge returns the clusters, ordered by their newest sessions, oldest first.
 func (t *tenantState) byAge() []*cluster {
 	list := make([]*cluster, 0, len(t.clusters))
 	for _, c := range t.clusters {
@@ -182,8 +177,8 @@ func (c *cluster) newest() time.Time {
 	return c.Sessions[len(c.Sessions)-1].At
 }
 
-// add puts the session of a search into the cluster. Of the sessions of one client only
-// the newest stays, so that no client counts for several.
+// add adds the session of a search to the cluster. Only the newest session of a client stays,
+// so that a client does not count twice.
 func (c *cluster) add(rec *searchRecord) {
 	var earlier []int
 	c.Sessions = slices.DeleteFunc(c.Sessions, func(s session) bool {
@@ -214,8 +209,8 @@ func (c *cluster) add(rec *searchRecord) {
 	}
 }
 
-// dropSession forgets the oldest session of the credential with the most, so that none
-// pushes out what the others reported.
+// dropSession drops the oldest session of the credential with the most sessions, so that no
+// credential evicts the sessions of the others.
 func (c *cluster) dropSession() {
 	sessions := c.byCredential()
 	most := 0
@@ -235,7 +230,7 @@ func (c *cluster) byCredential() map[string]int {
 	return sessions
 }
 
-// session returns the session of a search, and notes what it showed.
+// session returns the session of a search, and adds its results to Tools.
 func (c *cluster) session(rec *searchRecord) session {
 	s := session{Search: rec.id, At: rec.at, reporter: rec.reporter}
 	at := map[int]int{} // position in Tools, by rank
@@ -253,12 +248,12 @@ func (c *cluster) session(rec *searchRecord) session {
 		}
 		return out
 	}
-	s.acts, s.lift = rec.each(positions), rec.byClicks()
+	s.acts, s.lift = rec.mapped(positions), rec.byClicks()
 	return s
 }
 
-// show notes a result and returns its position in Tools. Features of a step, which are
-// of another text, do not replace those of the whole query.
+// show adds a result and returns its position in Tools. The features of a step, which belong
+// to another text, do not replace the features of the whole query.
 func (c *cluster) show(r *schema.Shown) int {
 	i := slices.IndexFunc(c.Tools, func(tool clusterTool) bool { return tool.ID == r.ID && tool.Kind == r.Kind })
 	if i < 0 {
@@ -271,15 +266,15 @@ func (c *cluster) show(r *schema.Shown) int {
 	return i
 }
 
-// What a user does once may be chance. It takes two credentials, or three sessions, until
-// answers follow what was done with a tool.
+// A single use may be chance. Answers follow the uses of a tool once two credentials, or three
+// sessions, agree.
 const (
 	enoughCredentials = 2
 	enoughSessions    = 3
 )
 
-// confirmed reports whether enough users used a tool; or, for what is not good of it,
-// whether enough saw it. Clients are as many as a credential cares to name.
+// confirmed reports whether enough users used a tool or, for negative evidence, saw it. It
+// counts credentials, because a credential can invent any number of clients.
 func (c *cluster) confirmed(tool int, good bool) bool {
 	sessions, credentials := 0, map[string]bool{}
 	for i := range c.Sessions {
@@ -298,7 +293,7 @@ func (c *cluster) confirmed(tool int, good bool) bool {
 	return len(credentials) >= enoughCredentials || sessions >= enoughSessions
 }
 
-// compact forgets the tools that no session showed.
+// compact removes the tools that no session shows.
 func (c *cluster) compact() {
 	moved := make([]int, len(c.Tools)) // new position plus 1; 0: no session showed it
 	for _, s := range c.Sessions {

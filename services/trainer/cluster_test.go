@@ -3,9 +3,11 @@ package trainer
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -13,24 +15,8 @@ import (
 // clusters returns the query clusters of the tenant "default", oldest first.
 func (b *bench) clusters() []*cluster {
 	b.t.Helper()
-	m, err := b.loaded()
-	b.must(err)
+	m := check.Value(b.Service.state.loaded())(b.t)
 	return m.tenant("default").byAge()
-}
-
-func TestQueriesForTheSameAreOneCluster(t *testing.T) {
-	b := newBench(t, Config{Model: "m"})
-	b.search("a1", 1, "ann", []string{"x", "y"}, []string{"y"})
-	b.search("b1", 2, "ann", []string{"x", "y"}, []string{"x"})
-	b.search("a2", 1, "ben", []string{"y", "z"}, []string{"y"})
-	b.restart(Config{Model: "m"})
-	list := b.clusters()
-	if len(list) != 2 || len(list[1].Sessions) != 2 || len(list[1].Tools) != 3 || list[1].Sessions[1].Client != "ben" {
-		t.Fatalf("%d clusters: %+v", len(list), list)
-	}
-	if s := list[1].Sessions[1]; !slices.Equal(s.Shown, []int{1, 2}) || !slices.Equal(s.Called, []int{1}) {
-		t.Errorf("the second session: %+v", s)
-	}
 }
 
 // Of the sessions of a client only the newest counts, in whatever order they are read.
@@ -67,7 +53,7 @@ func TestClustersAreBounded(t *testing.T) {
 		t.Errorf("%d tools of %d sessions", len(last.Tools), len(last.Sessions))
 	}
 	for _, s := range last.Sessions {
-		if want := "t" + fmt.Sprint(10*atoi(t, s.Search[len("more"):])); last.Tools[s.Called[0]].ID != want {
+		if want := "t" + fmt.Sprint(10*check.Value(strconv.Atoi(s.Search[len("more"):]))(t)); last.Tools[s.Called[0]].ID != want {
 			t.Errorf("session %s called %s, want %s", s.Search, last.Tools[s.Called[0]].ID, want)
 		}
 	}
@@ -86,14 +72,6 @@ func TestClustersOfOthersStay(t *testing.T) {
 	if len(list) != 6 || list[0].Sessions[0].Search != "kept" || list[1].Sessions[0].Search != "shared" || list[5].Sessions[0].Search != "s19" {
 		t.Errorf("%d clusters: %+v", len(list), list)
 	}
-}
-
-func atoi(t *testing.T, s string) (n int) {
-	t.Helper()
-	if _, err := fmt.Sscan(s, &n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 func TestSearchesWithoutVectorsAreClustersOfTheirOwn(t *testing.T) {

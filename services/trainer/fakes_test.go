@@ -16,8 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -142,18 +143,15 @@ func (b *bucket) usage(t *testing.T, tenant string) (u schema.Usage) {
 	if err != nil {
 		return u
 	}
-	if err := json.Unmarshal(e.Value, &u); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(e.Value, &u))
+	check.OK(t, u.Validate())
 	return u
 }
 
 // bench is a trainer with everything around it, and a clock set by hand.
 type bench struct {
 	*Service
+	*Weights
 	t       *testing.T
 	state   *records
 	store   *bucket
@@ -175,14 +173,17 @@ func newBench(t *testing.T, cfg Config) *bench {
 // restart replaces the service by a new one on the same state and store.
 func (b *bench) restart(cfg Config) {
 	b.t.Helper()
-	s, err := New(cfg, Deps{
+	s := check.Value(New(cfg, Deps{
 		Follower: b.bus, Publisher: b.bus, State: b.state, Store: b.store,
 		Now: func() time.Time { return b.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.Service = s
+	}))(b.t)
+	b.Service, b.Weights = s, s.Weights
+}
+
+// history returns the history of a version of the tenant "default".
+func (b *bench) history(w schema.Weights) History {
+	b.t.Helper()
+	return check.Value(b.History("default", w))(b.t)
 }
 
 func (b *bench) show(impressions ...schema.Impression) error {
@@ -191,7 +192,7 @@ func (b *bench) show(impressions ...schema.Impression) error {
 		batch[i].Decoded = imp
 	}
 	b.offsets[events.Searches] += uint64(len(batch))
-	return b.applySearches(b.t.Context(), batch, map[int]uint64{0: b.offsets[events.Searches]})
+	return b.joiner.applySearches(b.t.Context(), batch, map[int]uint64{0: b.offsets[events.Searches]})
 }
 
 func (b *bench) report(list ...schema.Feedback) error {
@@ -200,14 +201,12 @@ func (b *bench) report(list ...schema.Feedback) error {
 		batch[i].Decoded = f
 	}
 	b.offsets[events.FeedbackTopic] += uint64(len(batch))
-	return b.applyFeedback(b.t.Context(), batch, map[int]uint64{0: b.offsets[events.FeedbackTopic]})
+	return b.joiner.applyFeedback(b.t.Context(), batch, map[int]uint64{0: b.offsets[events.FeedbackTopic]})
 }
 
 func (b *bench) must(err error) {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	check.OK(b.t, err)
 }
 
 // advance learns and publishes two minutes later.
@@ -217,12 +216,17 @@ func (b *bench) advance() {
 	b.must(b.Advance(b.t.Context()))
 }
 
+// published advances, and returns the usage of the tenant "default".
+func (b *bench) published() schema.Usage {
+	b.t.Helper()
+	b.advance()
+	return b.store.usage(b.t, "default")
+}
+
 // outcome returns how many events came to that outcome.
 func (b *bench) outcome(name string) int {
 	b.t.Helper()
-	families, err := b.deps.Registerer.(*prometheus.Registry).Gather()
-	b.must(err)
-	for _, f := range families {
+	for _, f := range check.Value(b.deps.Registerer.(*prometheus.Registry).Gather())(b.t) {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == "toolstream_trainer_feedback_total" && m.GetLabel()[0].GetValue() == name {
 				return int(m.GetCounter().GetValue())
@@ -281,10 +285,16 @@ func (b *bench) search(id string, axis int, client string, shown, called []strin
 // teach runs n searches, each of a query of its own, whose second result is used.
 func (b *bench) teach(prefix string, n int) {
 	b.t.Helper()
+	b.tell(prefix, n)
+	b.advance()
+}
+
+// tell is teach before anything is learned.
+func (b *bench) tell(prefix string, n int) {
+	b.t.Helper()
 	for i := range n {
-		search := fmt.Sprintf("%s%d", prefix, i)
+		search := fmt.Sprint(prefix, i)
 		b.must(b.show(b.impression(search, "wordy", "right", "other")))
 		b.must(b.report(b.feedback(search, "right", schema.Succeeded)))
 	}
-	b.advance()
 }

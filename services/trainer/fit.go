@@ -4,18 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/trainer/fitting"
 )
 
-// Samples returns what recorded searches and the feedback on them say, as the service
-// learns it: labelled queries, those that were asked longest ago first.
-func Samples(impressions []schema.Impression, feedback []schema.Feedback) (out []training.Sample) {
+// Samples returns the labelled queries that the service would learn from recorded searches
+// and the feedback on them, oldest first.
+func Samples(impressions []schema.Impression, feedback []schema.Feedback) (out []fitting.Sample) {
 	searches := map[string]*searchRecord{}
 	for i := range impressions {
 		if measured(impressions[i].Shown) {
@@ -28,7 +30,7 @@ func Samples(impressions []schema.Impression, feedback []schema.Feedback) (out [
 		if rec == nil {
 			continue
 		}
-		if f.Time.IsZero() || rec.at.IsZero() { // a record that was made by hand
+		if f.Time.IsZero() || rec.at.IsZero() { // written by hand
 			f.Time = rec.at
 		}
 		if rec.add(f, defaultWindow) == accepted {
@@ -44,68 +46,82 @@ func Samples(impressions []schema.Impression, feedback []schema.Feedback) (out [
 	return out
 }
 
-// due is a model of a tenant that is to be fitted anew, and what it learns from.
-type due struct {
-	tenant, model string
-	samples       []training.Sample
-	from, to      time.Time // of the searches that the samples are made of
+// learner turns the query clusters into weights and usage.
+type learner struct {
+	cfg      Config
+	state    *stateStore
+	follower stream.Follower
+	now      func() time.Time
+	log      *slog.Logger
+	model    func() string // the embedding model that searches use
+
+	rested time.Time // when usage may be made again
 }
 
-// fit learns weights anew for every model with enough searches since the last
-// fit. It takes seconds for large tenants, and does not keep anybody from reading the bus
-// meanwhile. The caller holds publishing.
-func (s *Service) fit(ctx context.Context) error {
+// due is a model of a tenant whose weights are due to be fitted, with the data for the fit.
+type due struct {
+	tenant, model string
+	samples       []fitting.Sample
+	from, to      time.Time // of the searches behind the samples
+}
+
+// refitAfter is how many searches with feedback make the next fit due.
+func (t *tenantState) refitAfter(refit int) int { return max(refit, len(t.clusters)/4) }
+
+// fit fits the weights of every model with enough searches since its last fit. That takes
+// seconds for large tenants, and does not hold the state meanwhile.
+func (l *learner) fit(ctx context.Context) error {
 	var list []due
-	s.mu.Lock()
-	if s.memory != nil {
-		for _, t := range s.memory.tenants {
+	if err := l.state.view(func(m *memory) {
+		for _, t := range m.tenants {
 			for model, state := range t.record.Models {
-				if state.Fresh >= max(s.cfg.Refit, len(t.clusters)/4) {
-					list = append(list, s.due(t, model))
+				if state.Fresh < t.refitAfter(l.cfg.Refit) {
+					continue
 				}
+				d := due{tenant: t.name, model: model}
+				for _, sample := range t.samples(t.relevance(), l.now(), l.cfg.HalfLife) {
+					if sample.Model != model {
+						continue
+					}
+					d.samples = append(d.samples, sample.Sample)
+					d.to = sample.newest()
+					if first := sample.Sessions[0].At; d.from.IsZero() || first.Before(d.from) {
+						d.from = first
+					}
+				}
+				list = append(list, d)
 			}
 		}
+	}); err != nil {
+		return err
 	}
-	s.mu.Unlock()
 	for _, d := range list {
-		fitted, err := training.Config{Usage: true, Sure: true}.Fit(ctx, builtin(d.model), d.samples)
+		fitted, err := fitting.Config{Usage: true, Sure: true}.Fit(ctx, builtin(d.model), d.samples)
 		if ctx.Err() != nil {
 			return fmt.Errorf("trainer: fit weights: %w", ctx.Err())
 		}
 		if err != nil {
-			s.deps.Logger.Error("trainer: no weights could be fitted", "tenant", d.tenant, "model", d.model, "error", err)
+			l.log.Error("trainer: no weights could be fitted", "tenant", d.tenant, "model", d.model, "error", err)
 		}
-		if err := s.change(func(m *memory) error { return s.fitted(m, d, fitted, err == nil) }); err != nil {
+		if err := l.state.update(func(m *memory) error { return l.adopt(m, d, fitted, err == nil) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) due(t *tenantState, model string) due {
-	d := due{tenant: t.name, model: model}
-	for _, sample := range t.samples(t.relevance(), s.deps.Now(), s.cfg.HalfLife) {
-		if sample.Model != model {
-			continue
-		}
-		d.samples = append(d.samples, sample.Sample)
-		d.to = sample.newest()
-		if first := sample.Sessions[0].At; d.from.IsZero() || first.Before(d.from) {
-			d.from = first
-		}
-	}
-	return d
-}
-
-// builtin returns a model's built-in weights; every one of them is resolved in a test.
+// builtin returns a model's built-in weights. A test resolves all of them.
 func builtin(model string) fusion.Model {
 	m, _ := fusion.ModelOf(fusion.BuiltinFor(model))
 	return m
 }
 
-// fitted takes over what a fit came to: whether usage ranks, and weights for the next
-// version.
-func (s *Service) fitted(m *memory, d due, f training.Fitted, ok bool) error {
+// learnedFromFeedback is the source of weights that the service has fitted.
+const learnedFromFeedback = "learned from feedback"
+
+// adopt takes over the result of a fit: whether usage ranks, and the next version of the
+// weights.
+func (l *learner) adopt(m *memory, d due, f fitting.Fitted, ok bool) error {
 	t := m.tenant(d.tenant)
 	state := t.model(d.model)
 	state.Fresh, t.changed = 0, true
@@ -114,94 +130,78 @@ func (s *Service) fitted(m *memory, d due, f training.Fitted, ok bool) error {
 	}
 	if withheld := f.Usage == nil; withheld != t.record.Withheld {
 		t.record.Withheld, t.usageChanged = withheld, true
-		s.deps.Logger.Info("trainer: usage ranks only while it ranks queries better that it was not counted in", "tenant", t.name, "withheld", withheld)
+		l.log.Info("trainer: usage ranks only while it improves the ranking of other queries", "tenant", t.name, "withheld", withheld)
 	}
-	now := s.deps.Now().UTC()
-	if state.Pinned || state.Trial.Weights != nil || f.Pairs < s.cfg.MinPairs || !state.Published.IsZero() && absolute(now.Sub(state.Published)) < s.cfg.Publish {
+	now := l.now().UTC()
+	if state.Pinned || f.Pairs < l.cfg.MinPairs || !state.Published.IsZero() && now.Sub(state.Published).Abs() < l.cfg.Publish {
 		return nil
 	}
 	live := t.live(d.model)
-	if m, err := fusion.ModelOf(live); err == nil && sameModel(m, f.Model) {
-		return nil
+	if before, err := fusion.ModelOf(live); err == nil {
+		fitted := f.Model
+		before.Version, fitted.Version = "", ""
+		if before == fitted {
+			return nil
+		}
 	}
 	w := f.Model.Weights()
 	w.Source, w.Trained = learnedFromFeedback, f.Pairs
 	w, err := t.sealed(d.model, w, live.Version, now)
 	var refused *schema.Invalid
 	if errors.As(err, &refused) {
-		s.deps.Logger.Error("trainer: fitted weights cannot rank", "tenant", t.name, "error", err)
+		l.log.Error("trainer: fitted weights cannot rank", "tenant", t.name, "error", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	h := History{From: d.from, To: d.to, CrossValidated: &Figures{Searches: f.Check.Queries, Gain: f.Check.Learned - f.Check.Base}}
-	if s.cfg.Shadow > 0 {
-		return t.beginTrial(m, d.model, w, h)
-	}
 	return t.goLive(m, d.model, w, h, Replaced, "by "+w.Version)
 }
 
-// learnedFromFeedback is the source of weights that the service has fitted.
-const learnedFromFeedback = "learned from feedback"
+// refreshUsage is the age that makes usage due for publishing even if nothing happened: its
+// counts fade all the same.
+const refreshUsage = 24 * time.Hour
 
-func absolute(d time.Duration) time.Duration { return max(d, -d) }
-
-func sameModel(a, b fusion.Model) bool {
-	a.Version, b.Version = "", ""
-	return a == b
-}
-
-// advance ends trials that are over and makes usage anew where it has changed.
-func (s *Service) advance(ctx context.Context) error {
-	began := s.deps.Now()
-	ends := map[events.Topic]map[int]uint64{events.Searches: s.end(ctx, events.Searches), events.FeedbackTopic: s.end(ctx, events.FeedbackTopic)}
-	var names []string
-	if err := s.change(func(m *memory) error {
-		m.expire(m.watermark(ends, began).Add(-s.cfg.Window))
+// advance expires searches and makes usage that has changed.
+func (l *learner) advance(ctx context.Context) error {
+	began := l.now()
+	ends := map[events.Topic]map[int]uint64{}
+	for _, topic := range []events.Topic{events.Searches, events.FeedbackTopic} {
+		ends[topic] = endOf(ctx, l.follower, topic)
+	}
+	var changed []string
+	if err := l.state.update(func(m *memory) error {
+		horizon := m.watermark(ends, began).Add(-l.cfg.Window)
+		for _, key := range m.searches.expire(horizon) {
+			m.set(key, nil)
+		}
+		for _, f := range m.waiting.expire(horizon) {
+			m.set(waitingKey(f), nil)
+			m.outcomes[unknownSearch]++
+		}
 		for name, t := range m.tenants {
-			for model := range t.record.Models {
-				if err := s.judge(m, t, model, began.UTC()); err != nil {
-					return err
-				}
-			}
 			if t.usageChanged || len(t.clusters) > 0 && began.Sub(t.record.UsageMade) >= refreshUsage {
-				names = append(names, name)
+				changed = append(changed, name)
 			}
 		}
 		return nil
-	}); err != nil || began.Before(s.rested) {
+	}); err != nil || began.Before(l.rested) {
 		return err
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := s.change(func(m *memory) error {
+	slices.Sort(changed)
+	for _, name := range changed {
+		if err := l.state.update(func(m *memory) error {
 			t := m.tenant(name)
 			t.record.UsageEpoch++
-			t.record.UsageMade = s.deps.Now().UTC()
-			t.usage, t.usageChanged, t.changed = t.makeUsage(s.Model(), t.record.UsageMade, s.cfg.HalfLife, s.cfg.UsageBytes), false, true
+			t.record.UsageMade = l.now().UTC()
+			t.usage, t.usageChanged, t.changed = t.makeUsage(l.model(), t.record.UsageMade, l.cfg.HalfLife, l.cfg.UsageBytes), false, true
 			return nil
 		}); err != nil {
 			return err
 		}
 	}
-	ended := s.deps.Now()
-	s.rested = ended.Add(ended.Sub(began)) // large tables take long: reading the bus gets half of the time
+	ended := l.now()
+	l.rested = ended.Add(ended.Sub(began)) // large tables take long: reading the bus gets half of the time
 	return nil
-}
-
-// refreshUsage is how old published usage gets when nothing new happens: its counts fade
-// all the same.
-const refreshUsage = 24 * time.Hour
-
-// watermark is the time up to which both topics have been read: that of the newest record,
-// and now for a topic that has been read to its end.
-func (m *memory) watermark(ends map[events.Topic]map[int]uint64, now time.Time) time.Time {
-	read := now
-	for topic, end := range ends {
-		if (end == nil || m.behind(topic, end)) && m.newest[topic].Before(read) {
-			read = m.newest[topic]
-		}
-	}
-	return read
 }

@@ -7,87 +7,82 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// TakenBack is what a client had taught when it was taken back.
+// TakenBack counts the searches that a client taught by when they were taken back.
 type TakenBack struct {
 	Searches int `json:"searches" doc:"Searches of the client that counted."`
-	Queries  int `json:"queries" doc:"Query clusters that these are of."`
+	Queries  int `json:"queries" doc:"Query clusters with these searches."`
 }
 
-// forgotten says that what a reporter taught by searches until a time is taken back. An
-// empty client or credential stands for every one.
+// forgotten takes back the feedback of a reporter on searches until a time. An empty client
+// or credential matches all of them.
 type forgotten struct {
 	reporter
 	At time.Time `json:"at"`
 }
 
+func markOf(f schema.Feedback) forgotten { return forgotten{reporter{f.Credential, f.Client}, f.Time} }
+
 func (f forgotten) covers(who reporter, search time.Time) bool {
 	return !search.After(f.At) && (f.Credential == "" || f.Credential == who.Credential) && (f.Client == "" || f.Client == who.Client)
 }
 
-// Forget takes back what a client of a credential taught by its searches until now; an
-// empty one of the two stands for every one. It is a record of the feedback topic, so that
-// whoever learns from the topic anew forgets as well: once Forget returns nil it is durable,
-// and within moments it is done. The error is a *schema.Invalid if both are empty.
-func (s *Service) Forget(ctx context.Context, tenant, credential, client string) (TakenBack, error) {
+// Forget takes back the feedback of a client of a credential on searches until now; an empty
+// client or credential matches all of them. The request is a record of the feedback
+// topic, so that a trainer that reads the topic again forgets as well: once Forget returns
+// nil the record is durable, and it takes effect within moments. The error is a
+// *schema.Invalid if client and credential are both empty.
+func (s *Service) Forget(ctx context.Context, tenant, credential, client string) (out TakenBack, err error) {
 	f := schema.Feedback{Tenant: tenant, Event: schema.Forget, Credential: credential, Client: client, Time: s.deps.Now().UTC()}
 	if err := f.Validate(); err != nil {
-		return TakenBack{}, err
+		return out, err
 	}
-	taken, err := s.taught(tenant, markOf(f))
-	if err != nil {
+	mark := markOf(f)
+	if err := s.state.view(func(m *memory) {
+		if m.tenants[tenant] == nil {
+			return
+		}
+		for _, c := range m.tenants[tenant].clusters {
+			n := 0
+			for i := range c.Sessions {
+				if mark.covers(c.Sessions[i].reporter, c.Sessions[i].At) {
+					n++
+				}
+			}
+			if out.Searches += n; n > 0 {
+				out.Queries++
+			}
+		}
+	}); err != nil {
 		return TakenBack{}, err
 	}
 	value, err := events.Encode(&f)
 	if err != nil {
 		return TakenBack{}, err
 	}
-	headers := map[string]string{events.HeaderSchema: strconv.Itoa(events.FeedbackSchema)}
-	m := stream.Message{Topic: events.FeedbackTopic, Key: tenant + "/" + string(schema.Forget), Value: value, Headers: headers}
-	if err := s.deps.Publisher.Publish(ctx, m); err != nil {
+	if err := s.deps.Publisher.Publish(ctx, stream.Message{
+		Topic: events.FeedbackTopic, Key: tenant + "/" + string(schema.Forget), Value: value,
+		Headers: map[string]string{events.HeaderSchema: strconv.Itoa(events.FeedbackSchema)},
+	}); err != nil {
 		return TakenBack{}, fmt.Errorf("trainer: publish: %w", err)
-	}
-	return taken, nil
-}
-
-func markOf(f schema.Feedback) forgotten { return forgotten{reporter{f.Credential, f.Client}, f.Time} }
-
-// taught counts what a mark takes back.
-func (s *Service) taught(tenant string, mark forgotten) (out TakenBack, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, err := s.loaded()
-	if err != nil || m.tenants[tenant] == nil {
-		return out, err
-	}
-	for _, c := range m.tenants[tenant].clusters {
-		n := 0
-		for i := range c.Sessions {
-			if mark.covers(c.Sessions[i].reporter, c.Sessions[i].At) {
-				n++
-			}
-		}
-		if out.Searches += n; n > 0 {
-			out.Queries++
-		}
 	}
 	return out, nil
 }
 
-// takenBack reports whether what a reporter says of a search of that time is taken back.
+// takenBack reports whether the feedback of a reporter on a search of that time was taken
+// back.
 func (t *tenantState) takenBack(who reporter, search time.Time) bool {
 	return slices.ContainsFunc(t.record.Forgotten, func(f forgotten) bool { return f.covers(who, search) })
 }
 
-// forget takes back what a mark covers, and learned weights with it: they may hold some of
-// it, and are fitted anew from what is left.
-func (s *Service) forget(m *memory, tenant string, mark forgotten) error {
-	t := m.tenant(tenant)
+// forget removes the sessions that a mark covers. They may have shaped the learned weights,
+// so these go as well and are fitted again from the remaining sessions.
+func (t *tenantState) forget(m *memory, mark forgotten, now time.Time, refit int) error {
 	marks := slices.DeleteFunc(t.record.Forgotten, func(f forgotten) bool { return f.reporter == mark.reporter && !f.At.After(mark.At) })
 	t.record.Forgotten, t.changed = append(marks, mark), true
 	found := false
@@ -99,7 +94,7 @@ func (s *Service) forget(m *memory, tenant string, mark forgotten) error {
 		}
 		found = true
 		if c.compact(); len(c.Sessions) == 0 {
-			t.drop(c)
+			delete(t.clusters, c.id)
 		}
 		t.dirty[c.id] = true
 	}
@@ -108,28 +103,20 @@ func (s *Service) forget(m *memory, tenant string, mark forgotten) error {
 	}
 	t.usageChanged = true
 	for model := range t.record.Models {
-		if err := s.unlearn(m, t, model); err != nil {
+		if err := t.unlearn(m, model, now, refit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unlearn ends the trial of a model's weights, puts the built-in weights in place of learned
-// ones that are not pinned, and lets it be fitted anew.
-func (s *Service) unlearn(m *memory, t *tenantState, model string) error {
+// unlearn replaces learned weights of a model by the built-in ones, unless they are pinned,
+// and makes the next fit due.
+func (t *tenantState) unlearn(m *memory, model string, now time.Time, refit int) error {
 	const reason = "what a client taught was taken back"
-	state, now := t.model(model), s.deps.Now().UTC()
-	state.Fresh, state.Published = max(s.cfg.Refit, len(t.clusters)/4), time.Time{}
-	if state.Pinned {
-		return nil
-	}
-	if state.Trial.Weights != nil {
-		if err := t.endTrial(m, model, now, reason); err != nil {
-			return err
-		}
-	}
-	if state.Live == nil || state.Live.Source != learnedFromFeedback {
+	state := t.model(model)
+	state.Fresh, state.Published = t.refitAfter(refit), time.Time{}
+	if state.Pinned || state.Live == nil || state.Live.Source != learnedFromFeedback {
 		return nil
 	}
 	w := fusion.BuiltinFor(model)

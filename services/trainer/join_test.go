@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -22,8 +22,7 @@ func TestDuplicatesCountOnce(t *testing.T) {
 	unnamed := b.feedback("s", "b", schema.Succeeded)
 	b.must(b.report(named, named, again, unnamed))
 	b.must(b.report(unnamed))
-	b.advance()
-	u := b.store.usage(t, "default")
+	u := b.published()
 	if len(u.Prior) != 1 || u.Prior["b"] < 0.69 || u.Prior["b"] > math.Ln2 {
 		t.Errorf("usage %v, want log(2) of b alone", u.Prior)
 	}
@@ -77,8 +76,7 @@ func TestTheOrderOfEventsDoesNotMatter(t *testing.T) {
 		for _, i := range order {
 			b.must(b.report(list[i]))
 		}
-		b.advance()
-		u := b.store.usage(t, "default")
+		u := b.published()
 		usages = append(usages, fmt.Sprint(u.Prior, u.Asked, u.Came))
 	}
 	if usages[1] != usages[0] || usages[2] != usages[0] {
@@ -186,7 +184,7 @@ func TestTenantsDoNotMix(t *testing.T) {
 
 // The words of a query end with the search that waits for feedback: nothing that is learned
 // or published holds them.
-func TestNothingOfAQueryIsLearnedButItsVector(t *testing.T) {
+func TestOnlyTheVectorOfAQueryIsLearned(t *testing.T) {
 	b := newBench(t, Config{Model: "m"})
 	i := b.asking("s", 1, "a", "b")
 	i.Query = "my secret"

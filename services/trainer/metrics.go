@@ -3,13 +3,7 @@ package trainer
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/metric"
-)
-
-// Outcomes of a shadow trial.
-const (
-	trialPromoted = "promoted"
-	trialRefused  = "refused"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
 // metrics are the service's figures.
@@ -18,34 +12,31 @@ type metrics struct {
 	waiting   prometheus.Gauge
 	searches  prometheus.Gauge
 	published prometheus.Counter
-	trials    *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	auto := metric.At(reg)
-	m := &metrics{
+	auto := telemetry.Metrics(reg)
+	return &metrics{
 		feedback: auto.NewCounterVec("toolstream_trainer_feedback_total",
-			"Feedback events and impressions by outcome: accepted, duplicate, waiting (for its search), or refused for a reason.", []string{"outcome"}),
-		waiting:   auto.NewGauge("toolstream_trainer_feedback_waiting", "Feedback events whose search is not known yet."),
-		searches:  auto.NewGauge("toolstream_trainer_searches", "Searches that feedback can be joined with."),
-		published: auto.NewCounter("toolstream_trainer_weights_published_total", "Versions of weights published."),
-		trials: auto.NewCounterVec("toolstream_trainer_shadow_total",
-			"Shadow trials of learned weights by outcome: promoted, refused.", []string{"outcome"}),
+			"Feedback and impressions: accepted, duplicate, waiting (for their search), or the reason of a refusal.", []string{"outcome"}),
+		waiting:   auto.NewGauge("toolstream_trainer_feedback_waiting", "Feedback that waits for its search."),
+		searches:  auto.NewGauge("toolstream_trainer_searches", "Searches that can get feedback."),
+		published: auto.NewCounter("toolstream_trainer_weights_published_total", "Published versions of the weights."),
 	}
-	for _, outcome := range []string{trialPromoted, trialRefused} {
-		m.trials.WithLabelValues(outcome) // so that the first one is an increase
-	}
-	return m
 }
 
+// observe counts the outcomes of an update and the content of the memory.
 func (ms *metrics) observe(m *memory) {
+	for outcome, n := range m.outcomes {
+		ms.feedback.WithLabelValues(outcome).Add(float64(n))
+	}
 	n := 0
-	for _, waiting := range m.waits {
+	for _, waiting := range m.waiting.counts {
 		n += waiting
 	}
 	ms.waiting.Set(float64(n))
 	n = 0
-	for _, list := range m.searches {
+	for _, list := range m.searches.tenants {
 		n += len(list.all)
 	}
 	ms.searches.Set(float64(n))

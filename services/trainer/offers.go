@@ -6,8 +6,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// position returns where a search showed a tool: its place, or for one that was only named
-// beside its copy a number behind all places; -1 if neither.
+// position returns the position of a tool in the results of a search, -1 if it was not shown.
+// Tools only named as another offer of a shown tool are numbered after the shown tools.
 func (r *searchRecord) position(tool string) int {
 	if at := slices.IndexFunc(r.Shown, func(s schema.Shown) bool { return s.ID == tool }); at >= 0 {
 		return at
@@ -23,9 +23,9 @@ func (r *searchRecord) position(tool string) int {
 	return -1
 }
 
-// seen returns the search as its user saw it: a place is that of the copy with events
-// where the tool that was shown has none. Other copies with events stand behind all places,
-// those without any do not count as shown.
+// seen returns the search as its user saw it. If only another offer of a shown tool has
+// events, it takes the position of that tool; further offers with events follow at the end,
+// and offers without events do not count as shown.
 func (r *searchRecord) seen() *searchRecord {
 	out := *r
 	out.Shown = slices.Clone(r.Shown)
@@ -49,7 +49,7 @@ func (r *searchRecord) seen() *searchRecord {
 			next++
 		}
 	}
-	out.acts = r.each(func(positions []int) []int {
+	out.acts = r.mapped(func(positions []int) []int {
 		positions = slices.Clone(positions)
 		for i, at := range positions {
 			if to, ok := moved[at]; ok {

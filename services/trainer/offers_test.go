@@ -1,9 +1,9 @@
 package trainer
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -23,10 +23,7 @@ func TestAUseOfAnotherOfferCountsForIt(t *testing.T) {
 		if len(uses) != len(order) || uses["other"] == 0 {
 			t.Errorf("%s: usage %v", name, uses)
 		}
-		rec, err := b.memory.search("default", "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := check.Value(b.Service.state.memory.search("default", "s"))(t)
 		seen := rec.seen()
 		at := map[string]int{"of the offer alone": 0}[name]
 		if len(order) > 1 {
@@ -35,16 +32,5 @@ func TestAUseOfAnotherOfferCountsForIt(t *testing.T) {
 		if s := seen.Shown[at]; s.ID != "other" || s.Provider != "q" || len(seen.Shown) != 1+len(order) {
 			t.Errorf("%s: seen %+v", name, seen.Shown)
 		}
-	}
-}
-
-// Recorded searches say the same as live ones.
-func TestARecordedUseOfAnotherOfferCountsForIt(t *testing.T) {
-	b := newBench(t, Config{})
-	i := b.asking("s", 1, "a", "b")
-	i.Shown[0].Also = []schema.Offer{{ID: "other", Provider: "q"}}
-	samples := Samples([]schema.Impression{i}, []schema.Feedback{b.feedback("s", "other", schema.Called)})
-	if len(samples) != 1 || !slices.Equal(samples[0].Relevant, []string{"other"}) {
-		t.Errorf("%+v", samples)
 	}
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/localkv"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
@@ -47,15 +48,13 @@ func TestAPausedTrainerOverwritesNothing(t *testing.T) {
 		paused.teach("s", 60)
 		other := paused.second()
 		other.advance()
-		if _, err := change(other); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(change(other))(t)
 		other.teach("usage of the other", 2)
 		want, usage := paused.store.live(t, "default"), paused.store.usage(t, "default")
 
 		b := paused
 		for range 3 {
-			b.must(b.change(func(m *memory) error { // it had just decided on other weights
+			b.must(b.Service.state.update(func(m *memory) error { // it had just decided on other weights
 				t := m.tenant("default")
 				w, err := t.sealed("", t.live(""), "", b.now)
 				if err != nil {
@@ -103,8 +102,7 @@ func TestAnEpochOfDamagedWeightsIsNotGivenAgain(t *testing.T) {
 	b := newBench(t, Config{})
 	revision, err := b.store.Create(t.Context(), liveKey+"default", []byte(`{"epoch":7,"features":3}`))
 	b.must(err)
-	_, err = b.store.Create(t.Context(), versionKey+"default.w9-00000000", []byte("{}"))
-	b.must(err)
+	check.Value(b.store.Create(t.Context(), versionKey+"default.w9-00000000", []byte("{}")))(t)
 	b.advance()
 	if e, _ := b.store.Get(t.Context(), liveKey+"default"); e.Revision != revision {
 		t.Error("the damaged weights were overwritten by nothing")
@@ -160,40 +158,30 @@ func TestOldVersionsAreDeleted(t *testing.T) {
 	if err != nil || len(kept) != 5 || len(damaged) > 0 || kept[0].Version != last.Version || kept[0].Status != Live || kept[1].Status != Replaced {
 		t.Errorf("%d versions: %+v, %v", len(kept), kept, err)
 	}
-	if n := len(b.stored); n > len(kept)+2 { // the live weights and the usage
+	if n := len(b.publisher.stored); n > len(kept)+2 { // the live weights and the usage
 		t.Errorf("the trainer remembers %d keys of the store", n)
 	}
 }
 
-func TestRollbackWalksBackUnderNewEpochs(t *testing.T) {
+func TestImportedWeightsAreLiveIfTheyCanRank(t *testing.T) {
 	b := newBench(t, Config{})
-	first, err := b.Promote(t.Context(), "default", "heuristic")
-	b.must(err)
-	given, err := fusion.Seal(first)
-	b.must(err)
-	if _, err = b.Take(t.Context(), "default", given); err != nil {
-		t.Fatal(err)
+	given := check.Value(b.Promote(t.Context(), "default", "heuristic"))(t)
+	if w, err := b.Import(t.Context(), "default", given); err != nil || w.Epoch != 2 || w.Parent != given.Version {
+		t.Errorf("%+v, %v", w, err)
 	}
-	for i, parent := range []string{"builtin", ""} {
-		w, err := b.Rollback(t.Context(), "default")
-		if err != nil || w.Epoch != uint64(3+i) || w.Parent != parent {
-			t.Errorf("rollback %d: %+v, %v", i, w, err)
-		}
-	}
-	if _, err := b.Rollback(t.Context(), "default"); !errors.Is(err, ErrNoParent) {
-		t.Error(err)
+	if w, err := b.Rollback(t.Context(), "default"); err != nil || w.Epoch != 3 || w.Parent != "builtin" {
+		t.Errorf("rolled back: %+v, %v", w, err)
 	}
 	given.Features["query.lexical.flat"] = 1e9
 	var invalid *schema.Invalid
-	if _, err := b.Take(t.Context(), "default", given); !errors.As(err, &invalid) {
+	if _, err := b.Import(t.Context(), "default", given); !errors.As(err, &invalid) {
 		t.Errorf("weights that cannot rank were taken: %v", err)
 	}
 }
 
 func TestPinnedWeightsStay(t *testing.T) {
 	b := newBench(t, Config{})
-	pinned, err := b.Pin(t.Context(), "default", "builtin")
-	b.must(err)
+	pinned := check.Value(b.Pin(t.Context(), "default", "builtin"))(t)
 	b.teach("s", 60)
 	b.restart(Config{})
 	b.advance()
@@ -214,8 +202,7 @@ func TestPinnedWeightsStay(t *testing.T) {
 
 func TestWeightsOfAnotherModelAreNotPromoted(t *testing.T) {
 	b := newBench(t, Config{Model: "m"})
-	w, err := b.Promote(t.Context(), "default", "heuristic")
-	b.must(err)
+	w := check.Value(b.Promote(t.Context(), "default", "heuristic"))(t)
 	b.Serve("other")
 	if _, err := b.Promote(t.Context(), "default", w.Version); !errors.Is(err, ErrOtherModel) {
 		t.Error(err)
@@ -226,7 +213,7 @@ func TestWeightsOfAnotherModelAreNotPromoted(t *testing.T) {
 func TestAStandbyPublishesNothing(t *testing.T) {
 	b := newBench(t, Config{})
 	var elected atomic.Bool
-	b.deps.Elected = func() error {
+	b.elected = func() error {
 		if !elected.Load() {
 			return errors.New("another process does this work")
 		}
@@ -234,9 +221,12 @@ func TestAStandbyPublishesNothing(t *testing.T) {
 	}
 	for name, change := range map[string]func(context.Context) error{
 		"promote": func(ctx context.Context) error { _, err := b.Promote(ctx, "default", "heuristic"); return err },
-		"take":    func(ctx context.Context) error { _, err := b.Take(ctx, "default", mustPreset(t)); return err },
-		"pin":     func(ctx context.Context) error { _, err := b.Pin(ctx, "default", "live"); return err },
-		"unpin":   func(ctx context.Context) error { _, err := b.Unpin(ctx, "default"); return err },
+		"import": func(ctx context.Context) error {
+			_, err := b.Import(ctx, "default", check.Value(fusion.Preset("heuristic"))(t))
+			return err
+		},
+		"pin":   func(ctx context.Context) error { _, err := b.Pin(ctx, "default", "live"); return err },
+		"unpin": func(ctx context.Context) error { _, err := b.Unpin(ctx, "default"); return err },
 	} {
 		err := change(t.Context())
 		if keys, _ := b.store.Keys(t.Context(), ""); err == nil || len(keys) > 0 {
@@ -244,18 +234,7 @@ func TestAStandbyPublishesNothing(t *testing.T) {
 		}
 	}
 	elected.Store(true)
-	if _, err := b.Promote(t.Context(), "default", "heuristic"); err != nil {
-		t.Error(err)
-	}
-}
-
-func mustPreset(t *testing.T) schema.Weights {
-	t.Helper()
-	w, err := newBench(t, Config{}).Version(t.Context(), "default", "heuristic")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	check.Value(b.Promote(t.Context(), "default", "heuristic"))(t)
 }
 
 // routed serves the operations of a service.
@@ -269,10 +248,9 @@ func routed(s *Service) *http.ServeMux {
 
 func TestRoutes(t *testing.T) {
 	b := newBench(t, Config{})
-	first, err := b.Promote(t.Context(), "default", "heuristic")
-	b.must(err)
-	second, err := b.Promote(t.Context(), "default", "builtin")
-	b.must(err)
+	first := check.Value(b.Promote(t.Context(), "default", "heuristic"))(t)
+	second := check.Value(b.Promote(t.Context(), "default", "builtin"))(t)
+	b.search("s", 0, "ann", []string{"a", "b"}, []string{"b"})
 	mux := routed(b.Service)
 	for _, c := range []struct {
 		method, path string
@@ -292,6 +270,12 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/weights/" + first.Version + "/promote", 409, "pinned"},
 		{"POST", "/v1/weights:unpin", 200, `"epoch":5`},
 		{"POST", "/v1/weights/nonsense/promote", 404, "no such version"},
+		{"GET", "/v1/usage", 200, `{"tools":[{"id":"b"`},
+		{"GET", "/v1/usage?limit=1", 200, `{"tools":[{"id":"b"`},
+		{"GET", "/v1/usage?id=b", 200, `"called":1`},
+		{"GET", "/v1/usage?cursor=nope", 422, ""},
+		{"GET", "/v1/usage?limit=0", 422, ""},
+		{"GET", "/v1/usage?limit=1001", 422, ""},
 	} {
 		rec := httptest.NewRecorder()
 		mux.ServeHTTP(rec, httptest.NewRequest(c.method, c.path, nil))
@@ -321,10 +305,10 @@ func TestCrashesNeitherLoseNorDouble(t *testing.T) {
 			imp, f := b.impression(search, "wordy", "right", "other"), b.feedback(search, "right", schema.Called)
 			offset := uint64(i + 1)
 			feedback := func() error {
-				return b.applyFeedback(t.Context(), []stream.Record[schema.Feedback]{{Decoded: f}}, map[int]uint64{0: offset})
+				return b.joiner.applyFeedback(t.Context(), []stream.Record[schema.Feedback]{{Decoded: f}}, map[int]uint64{0: offset})
 			}
 			searches := func() error {
-				return b.applySearches(t.Context(), []stream.Record[schema.Impression]{{Decoded: imp}}, map[int]uint64{0: offset})
+				return b.joiner.applySearches(t.Context(), []stream.Record[schema.Impression]{{Decoded: imp}}, map[int]uint64{0: offset})
 			}
 			if i%2 == 0 { // feedback overtakes its search
 				searches, feedback = feedback, searches
@@ -394,26 +378,16 @@ func TestRunFromBusToStore(t *testing.T) {
 // start runs a trainer and returns what stops it and waits for it.
 func start(t *testing.T, cfg Config, bus *streamtest.Bus, store *bucket, path string) (stop func()) {
 	t.Helper()
-	state, err := trainerstore.Open(path, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(cfg, Deps{
+	state := check.Value(localkv.Open(path, slog.New(slog.DiscardHandler)))(t)
+	s := check.Value(New(cfg, Deps{
 		Follower: bus, Publisher: bus, State: state, Store: store, Now: time.Now,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	}))(t)
+	end := check.Run(t, s.Run)
 	return func() {
 		t.Helper()
-		cancel()
-		if err := errors.Join(<-done, state.Close()); err != nil {
-			t.Error(err)
-		}
+		end()
+		check.OK(t, state.Close())
 	}
 }
 
@@ -426,10 +400,8 @@ func publish(t *testing.T, bus *streamtest.Bus, prefix string) {
 	for i := range 20 {
 		search := fmt.Sprint(prefix, "-", i)
 		imp, f := b.impression(search, "wordy", "right", "other"), b.feedback(search, "right", schema.Called)
-		shown, err := events.Encode(&imp)
-		b.must(err)
-		used, err := events.Encode(&f)
-		b.must(err)
+		shown := check.Value(events.Encode(&imp))(t)
+		used := check.Value(events.Encode(&f))(t)
 		key := "default/" + search
 		msgs = append(msgs,
 			stream.Message{Topic: events.FeedbackTopic, Key: key, Value: used},
@@ -438,8 +410,7 @@ func publish(t *testing.T, bus *streamtest.Bus, prefix string) {
 	}
 	for _, id := range []string{strings.Repeat("x", 1<<16), "a\x00b"} {
 		imp := b.impression(id, "wordy", "right", "other")
-		shown, err := events.Encode(&imp)
-		b.must(err)
+		shown := check.Value(events.Encode(&imp))(t)
 		msgs = append(msgs, stream.Message{Topic: events.Searches, Key: "default/bad", Value: shown})
 	}
 	msgs = append(msgs, stream.Message{Topic: events.Searches, Key: "default/bad", Value: []byte(`{"schema":99}`)})

@@ -31,7 +31,7 @@ const (
 	maxAgreement = 8
 )
 
-// relevance is what the sessions of a tenant say when they are taken together.
+// relevance is the joint evidence of the sessions of a tenant.
 type relevance struct {
 	evidence map[string][]float64 // by cluster, for each of its tools: log likelihood ratio of its sessions
 	odds     map[string][]float64 // the same, log odds that it is relevant
@@ -42,12 +42,18 @@ type relevance struct {
 }
 
 // relevance estimates the relevance of tools, how many tools are relevant at each rank, and
-// the reliability of clients in turn (Dawid and Skene 1979): a client whose clicks fall
-// where those of the other clients do is reliable, and one who clicks at random is not.
+// the reliability of clients in turn (Dawid and Skene 1979): a client who agrees with the
+// clicks of the other clients is reliable, and a client who clicks at random is not.
 func (t *tenantState) relevance() *relevance {
 	r := &relevance{evidence: map[string][]float64{}, odds: map[string][]float64{}, reliable: map[reporter]float64{}}
 	clusters := t.byAge()
-	r.apart = severalCredentials(clusters)
+	credentials := map[string]bool{}
+	for _, c := range clusters {
+		for i := range c.Sessions {
+			credentials[c.Sessions[i].Credential] = true
+		}
+	}
+	r.apart = len(credentials) > 1
 	for range rounds {
 		r.setPrior(clusters)
 		agreement := map[reporter]float64{}
@@ -67,16 +73,16 @@ func (t *tenantState) relevance() *relevance {
 	return r
 }
 
-// What is used for nearly everything says nothing of a query. Who reports one tool wherever
-// it is shown looks like as many users as he invents names, until it is used for most
-// queries: no other tool is.
+// A tool that is used for nearly every query carries no information about any of them. A client
+// that reports one tool in every search looks like as many users as it invents names, until
+// the tool is used for most queries, as no other tool is.
 const (
-	enoughQueries = 32  // clusters from which on that is judged
+	enoughQueries = 32  // least number of clusters for this check
 	mostQueries   = 0.4 // share of the clusters that a tool is used for at most
 )
 
-// usedForMost returns the tools that are used for more than mostQueries, before anybody is
-// judged. Searches without a vector are left out: any number of them may ask for the same.
+// usedForMost returns the tools that are used for more than mostQueries, before clients are
+// judged. It ignores searches without a vector: any number of them may ask the same.
 func (r *relevance) usedForMost(clusters []*cluster) map[string]bool {
 	queries, used := 0, map[string]int{}
 	for _, c := range clusters {
@@ -99,8 +105,8 @@ func (r *relevance) usedForMost(clusters []*cluster) map[string]bool {
 	return broad
 }
 
-// judgeAll judges every cluster, and takes back what was found for tools that are used for
-// most queries. It leaves what speaks against them.
+// judgeAll judges every cluster, and removes the positive evidence for tools that are used for
+// most queries.
 func (r *relevance) judgeAll(clusters []*cluster) {
 	for _, c := range clusters {
 		r.judge(c)
@@ -113,25 +119,8 @@ func (r *relevance) judgeAll(clusters []*cluster) {
 	}
 }
 
-// saysNothing reports whether a session uses nothing but what is used for most queries.
-func (r *relevance) saysNothing(c *cluster, s *session) bool {
-	other := func(tool int) bool { return !r.broad[c.Tools[tool].ID] }
-	return len(s.Used) > 0 && !slices.ContainsFunc(s.Used, other)
-}
-
-// severalCredentials reports whether sessions of more than one credential are known.
-func severalCredentials(clusters []*cluster) bool {
-	credentials := map[string]bool{}
-	for _, c := range clusters {
-		for i := range c.Sessions {
-			credentials[c.Sessions[i].Credential] = true
-		}
-	}
-	return len(credentials) > 1
-}
-
-// priorClusters is how many clusters the first estimate counts for, by which the tool at
-// rank r is relevant with probability 1/2r.
+// priorClusters is the weight, in clusters, of the first estimate: the tool at rank r is
+// relevant with probability 1/2r.
 const priorClusters = 3
 
 // setPrior estimates how often a tool is relevant at each rank.
@@ -166,7 +155,7 @@ func (r *relevance) setPrior(clusters []*cluster) {
 const fullCredential = 4
 
 // client returns whom a session is of, as far as that is sure: a credential may give any
-// name. Where there is one credential only, names are all that tells clients apart.
+// name. If there is only one credential, clients are told apart by name.
 func (r *relevance) client(s *session) reporter {
 	if r.apart {
 		return reporter{Credential: s.Credential}
@@ -174,16 +163,21 @@ func (r *relevance) client(s *session) reporter {
 	return s.reporter
 }
 
-// weights returns how much each session of a cluster counts: as far as its client is
-// reliable, and those of one credential among others together for fullCredential.
+// weights returns how much each session of a cluster counts: the reliability of its client, and
+// for all sessions of a credential among others together at most fullCredential.
 func (r *relevance) weights(c *cluster) []float64 {
 	sessions, out := c.byCredential(), make([]float64, len(c.Sessions))
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
-		if r.saysNothing(c, s) {
-			continue
+		narrow := func(tool int) bool { return !r.broad[c.Tools[tool].ID] }
+		if len(s.Used) > 0 && !slices.ContainsFunc(s.Used, narrow) {
+			continue // it says nothing: it only uses tools that are used for most queries
 		}
-		out[i] = r.of(r.client(s))
+		client := r.client(s)
+		out[i] = 1
+		if p, known := r.reliable[client]; known && (r.apart || client.Client != "") { // without a name it may be anybody
+			out[i] = p
+		}
 		if r.apart {
 			out[i] *= min(1, fullCredential/float64(sessions[s.Credential]))
 		}
@@ -191,8 +185,8 @@ func (r *relevance) weights(c *cluster) []float64 {
 	return out
 }
 
-// saw is how much it counts at which rank a session of that weight saw a tool. Credentials
-// that are not believed may have brought it there themselves.
+// saw returns how much the rank of a tool in a session of that weight counts. Unreliable
+// credentials may have brought the tool there themselves.
 func (r *relevance) saw(weight float64) float64 {
 	if r.apart {
 		return weight
@@ -232,25 +226,15 @@ func (r *relevance) judge(c *cluster) {
 	r.evidence[c.id], r.odds[c.id] = evidence, odds
 }
 
-// reported is the log likelihood ratio of there being a session to count at all, for the
-// tool at a rank: searches without feedback are no sessions, so that where no
-// relevant tool is shown the errors are what is counted. It takes from a click what any
-// click would be worth, and adds to passing a tool over. Nothing is the probability that
-// no other tool is clicked.
+// reported is the log likelihood ratio of feedback on the search at all, for the tool at a
+// rank. Searches without feedback are not counted, so that without a relevant tool only errors
+// are. The ratio reduces the value of a click by that of any click, and raises the value of a
+// skip. Nothing is the probability that no other tool is clicked.
 func reported(rank int, nothing float64) float64 {
 	return math.Log((1 - nothing*(1-clicked(rank, 0))) / (1 - nothing*(1-clicked(rank, 1))))
 }
 
-// of returns how reliable a client is. Where names tell clients apart, one without a name is
-// one of many.
-func (r *relevance) of(client reporter) float64 {
-	if p, known := r.reliable[client]; known && (r.apart || client.Client != "") {
-		return p
-	}
-	return 1
-}
-
-// evidence is the log likelihood ratio of what a user did with the tool at a rank.
+// evidence is the log likelihood ratio of the acts of a user on the tool at a rank.
 func (s *session) evidence(rank, tool int) float64 {
 	switch {
 	case slices.Contains(s.Rejected, tool):
@@ -264,8 +248,8 @@ func (s *session) evidence(rank, tool int) float64 {
 // agreements adds to sums what the sessions of a cluster say of their clients: the log
 // likelihood ratio of the clicks, of a client who clicks what the other clients find
 // relevant, against one who clicks at random; or for a credential among others, against one
-// who clicks as the ranks alone would have it: what it has brought to the top itself does
-// not speak for it.
+// who clicks by rank alone: tools that the credential itself has moved to the top do not count
+// in its favour.
 func (r *relevance) agreements(c *cluster, sums map[reporter]float64) {
 	weights := r.weights(c)
 	own := map[reporter][]float64{} // part of the odds of each tool

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 var ten = []string{"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"}
@@ -11,8 +13,7 @@ var ten = []string{"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"}
 // evidence returns what the cluster of an axis says of a tool.
 func (b *bench) evidence(tool string) float64 {
 	b.t.Helper()
-	m, err := b.loaded()
-	b.must(err)
+	m := check.Value(b.Service.state.loaded())(b.t)
 	t := m.tenant("default")
 	r := t.relevance()
 	for _, c := range t.byAge() {
@@ -41,8 +42,7 @@ func TestOneOfFewCallsMayBeAMistake(t *testing.T) {
 	for i, mistake := range []int{0, 5, 8} {
 		b.search(fmt.Sprint("s", i), 1, fmt.Sprint("c", i), ten, []string{ten[mistake]})
 	}
-	b.advance()
-	if u := b.store.usage(t, "default"); len(u.Prior) > 0 {
+	if u := b.published(); len(u.Prior) > 0 {
 		t.Errorf("usage %v", u.Prior)
 	}
 }
@@ -56,14 +56,13 @@ func TestAMistakeIsOutvoted(t *testing.T) {
 	if b.evidence("t0") > -2 || b.evidence("t1") < 4 {
 		t.Errorf("the mistake %.2f, what the others used %.2f", b.evidence("t0"), b.evidence("t1"))
 	}
-	b.advance()
-	if u := b.store.usage(t, "default"); u.Prior["t0"] > 0 || u.Prior["t1"] == 0 || u.Came[0].Tools["t0"] >= 0 || u.Came[0].Tools["t1"] <= 0 {
+	if u := b.published(); u.Prior["t0"] > 0 || u.Prior["t1"] == 0 || u.Came[0].Tools["t0"] >= 0 || u.Came[0].Tools["t1"] <= 0 {
 		t.Errorf("usage %+v", u)
 	}
 }
 
 // However long a tool was relevant, a few searches that find another one outweigh that.
-func TestWhatIsRelevantMayChange(t *testing.T) {
+func TestRelevanceMayChange(t *testing.T) {
 	b := newBench(t, Config{Model: "m"})
 	for i := range 20 {
 		b.search(fmt.Sprint("before", i), 1, fmt.Sprint("b", i), ten, []string{"t0"})
@@ -85,14 +84,12 @@ func TestAClientWhoClicksAtRandomIsNotBelieved(t *testing.T) {
 		}
 		b.search(fmt.Sprint("q", q, "spam"), q, "spammer", ten, []string{"t9"})
 	}
-	m, err := b.loaded()
-	b.must(err)
+	m := check.Value(b.Service.state.loaded())(t)
 	r := m.tenant("default").relevance()
-	if r.of(reporter{Client: "spammer"}) > 0.5 || r.of(reporter{Client: "c1"}) < 0.9 {
-		t.Errorf("spammer %.2f, honest client %.2f", r.of(reporter{Client: "spammer"}), r.of(reporter{Client: "c1"}))
+	if r.reliable[reporter{Client: "spammer"}] > 0.5 || r.reliable[reporter{Client: "c1"}] < 0.9 {
+		t.Errorf("spammer %.2f, honest client %.2f", r.reliable[reporter{Client: "spammer"}], r.reliable[reporter{Client: "c1"}])
 	}
-	b.advance()
-	if u := b.store.usage(t, "default"); u.Prior["t9"] > 0 {
+	if u := b.published(); u.Prior["t9"] > 0 {
 		t.Errorf("usage %v", u.Prior)
 	}
 }
@@ -114,8 +111,7 @@ func TestInventedNamesAreOneClient(t *testing.T) {
 			t.Fatalf("sessions by credential: %v", n)
 		}
 	}
-	b.advance()
-	if u := b.store.usage(t, "default"); u.Prior["t3"] > 0 || u.Prior["t1"] == 0 || u.Came[0].Tools["t3"] > 0 {
+	if u := b.published(); u.Prior["t3"] > 0 || u.Prior["t1"] == 0 || u.Came[0].Tools["t3"] > 0 {
 		t.Errorf("uses %v, outcome %v", u.Prior, u.Came[0])
 	}
 }
@@ -147,7 +143,7 @@ func TestAThousandNamesWeighAsOneSubject(t *testing.T) {
 
 // Where all share a credential, invented names pass for users. What they report for nearly
 // every query counts for none, and what the others use still does.
-func TestWhatIsUsedForNearlyEverythingCountsForNothing(t *testing.T) {
+func TestAToolUsedForMostQueriesCountsForNone(t *testing.T) {
 	for reported, counts := range map[int]bool{enoughQueries / 4: true, enoughQueries: false} {
 		b := newBench(t, Config{Model: "m"})
 		for q := range enoughQueries {
@@ -162,8 +158,7 @@ func TestWhatIsUsedForNearlyEverythingCountsForNothing(t *testing.T) {
 				}
 			}
 		}
-		b.advance()
-		if u := b.store.usage(t, "default"); u.Prior["useless"] > 0 != counts || u.Prior["right31"] == 0 {
+		if u := b.published(); u.Prior["useless"] > 0 != counts || u.Prior["right31"] == 0 {
 			t.Errorf("reported for %d queries: uses %v", reported, u.Prior)
 		}
 	}
@@ -171,13 +166,12 @@ func TestWhatIsUsedForNearlyEverythingCountsForNothing(t *testing.T) {
 
 // Tools that are relevant to the same queries are used together, though no user clicks
 // both.
-func TestWhatIsRelevantTogetherNeedNotBeCalledTogether(t *testing.T) {
+func TestToolsRelevantToOneQueryAreUsedTogether(t *testing.T) {
 	b := newBench(t, Config{Model: "m"})
 	for i := range 8 {
 		b.search(fmt.Sprint("s", i), 1, fmt.Sprint("c", i), []string{"z", "w", "x", "y"}, []string{[]string{"x", "y"}[i%2]})
 	}
-	b.advance()
-	u := b.store.usage(t, "default")
+	u := b.published()
 	if u.CoUse["x"]["y"] == 0 || u.CoUse["y"]["x"] == 0 || u.Prior["z"] > 0 {
 		t.Errorf("usage %v, together %v", u.Prior, u.CoUse)
 	}
@@ -190,8 +184,7 @@ func TestUsageFades(t *testing.T) {
 	b.advance()
 	fresh := b.store.usage(t, "default")
 	b.now = b.now.Add(25 * time.Hour)
-	b.advance()
-	if u := b.store.usage(t, "default"); fresh.Prior["t1"] == 0 || len(fresh.Came) != 1 || len(u.Prior)+len(u.Asked)+len(u.Came) > 0 || u.Epoch <= fresh.Epoch {
+	if u := b.published(); fresh.Prior["t1"] == 0 || len(fresh.Came) != 1 || len(u.Prior)+len(u.Asked)+len(u.Came) > 0 || u.Epoch <= fresh.Epoch {
 		t.Errorf("fresh %+v, a day later %+v", fresh, u)
 	}
 }
@@ -202,8 +195,7 @@ func TestUsageKeepsToItsBudget(t *testing.T) {
 		b.search(fmt.Sprint("s", i), i%32, fmt.Sprint("c", i, "/"), []string{fmt.Sprint("tool", i), "both"}, []string{fmt.Sprint("tool", i), "both"})
 	}
 	b.advance()
-	e, err := b.store.Get(t.Context(), UsageKey("default"))
-	b.must(err)
+	e := check.Value(b.store.Get(t.Context(), UsageKey("default")))(t)
 	if u := b.store.usage(t, "default"); len(e.Value) > 2*3000+200 || u.Prior["both"] == 0 || len(u.Asked) == 0 || len(u.Came) == 0 {
 		t.Errorf("%d bytes: %s", len(e.Value), e.Value)
 	}
@@ -211,7 +203,7 @@ func TestUsageKeepsToItsBudget(t *testing.T) {
 
 // It takes two credentials or three uses until answers to a query, and to those like it,
 // follow what was used.
-func TestAUseIsAHint(t *testing.T) {
+func TestASingleUseIsAHint(t *testing.T) {
 	for name, c := range map[string]struct {
 		clients   []string
 		confirmed bool
@@ -231,8 +223,7 @@ func TestAUseIsAHint(t *testing.T) {
 			b.search(fmt.Sprint("s", i), 1, client, ten, []string{"t2"})
 		}
 		b.restart(Config{Model: "m"})
-		b.advance()
-		u := b.store.usage(t, "default")
+		u := b.published()
 		if known := len(u.Asked["t2"]) == 1 && len(u.Came) == 1 && u.Came[0].Tools["t2"] > 0; known != c.confirmed || !known && len(u.Asked)+len(u.Came) > 0 || u.Prior["t2"] == 0 {
 			t.Errorf("%s: queries %v, outcomes %v, uses %v", name, u.Asked, u.Came, u.Prior)
 		}
@@ -249,13 +240,11 @@ func TestUsageFollowsTheModel(t *testing.T) {
 		b.must(b.show(old, recent))
 		b.must(b.report(b.feedback(before, "y", "called"), b.feedback(after, "x", "called")))
 	}
-	b.advance()
-	if u := b.store.usage(t, "default"); u.Model != "old" || len(u.Asked["y"]) != 1 || len(u.Asked["x"]) != 0 || u.Prior["x"] == 0 {
+	if u := b.published(); u.Model != "old" || len(u.Asked["y"]) != 1 || len(u.Asked["x"]) != 0 || u.Prior["x"] == 0 {
 		t.Errorf("%+v", u)
 	}
 	b.Serve("new")
-	b.advance()
-	if u := b.store.usage(t, "default"); u.Model != "new" || len(u.Asked["x"]) != 1 || len(u.Came) != 1 {
+	if u := b.published(); u.Model != "new" || len(u.Asked["x"]) != 1 || len(u.Came) != 1 {
 		t.Errorf("%+v", u)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -16,9 +17,7 @@ func TestSearchesAreListedWhileTheyWait(t *testing.T) {
 	b := newBench(t, Config{})
 	list := func(tenant string, limit int) (said []string) {
 		t.Helper()
-		found, err := b.Searches(tenant, limit)
-		b.must(err)
-		for _, s := range found {
+		for _, s := range check.Value(b.Searches(tenant, limit))(t) {
 			said = append(said, fmt.Sprint(s.ID, " ", s.Query, " ", s.Results, s.Used))
 		}
 		return said

@@ -30,22 +30,21 @@ type tenantRecord struct {
 	Forgotten  []forgotten            `json:"forgotten,omitempty"`
 }
 
-// modelState is what was learned from searches by one embedding model: features of two
-// models do not compare.
+// modelState is the learned state of an embedding model: the features of two models cannot be
+// compared.
 type modelState struct {
 	Epoch     uint64          `json:"epoch"` // the highest that was given
 	Live      *schema.Weights `json:"live,omitempty"`
 	Pinned    bool            `json:"pinned,omitempty"`
 	Published time.Time       `json:"published"`       // when the newest version was made
 	Fresh     int             `json:"fresh,omitempty"` // searches since the last fit
-	Trial     trial           `json:"trial,omitzero"`
 }
 
 func newTenantState(name string) *tenantState {
 	return &tenantState{name: name, clusters: map[string]*cluster{}, history: map[string]History{}, dirty: map[string]bool{}}
 }
 
-// model returns what was learned with an embedding model, which is nothing at first.
+// model returns the state of an embedding model, and creates it if necessary.
 func (t *tenantState) model(name string) *modelState {
 	if t.record.Models == nil {
 		t.record.Models = map[string]*modelState{}
@@ -56,7 +55,7 @@ func (t *tenantState) model(name string) *modelState {
 	return t.record.Models[name]
 }
 
-// live returns the weights that searches by an embedding model rank by.
+// live returns the weights for searches with an embedding model.
 func (t *tenantState) live(model string) schema.Weights {
 	if m := t.record.Models[model]; m != nil && m.Live != nil {
 		return *m.Live
@@ -64,9 +63,9 @@ func (t *tenantState) live(model string) schema.Weights {
 	return fusion.BuiltinFor(model)
 }
 
-// sealed returns w as the next version of a model. The epoch is above that of every
-// version of the tenant, whatever the model: versions are listed in the order of their
-// epochs. The error is a *schema.Invalid if w could not rank.
+// sealed returns w as the next version of a model. Its epoch exceeds the epochs of all models
+// of the tenant, because versions are listed by epoch. The error is a *schema.Invalid if w
+// cannot rank.
 func (t *tenantState) sealed(model string, w schema.Weights, parent string, now time.Time) (schema.Weights, error) {
 	w.Epoch = 1
 	for _, m := range t.record.Models {
@@ -86,24 +85,19 @@ func (t *tenantState) sealed(model string, w schema.Weights, parent string, now 
 	return w, nil
 }
 
-// goLive makes a sealed version the live one of a model; the one before it ends with that
-// status and reason.
+// goLive makes a sealed version the live version of a model. The history of the previous live
+// version ends with the status and the reason.
 func (t *tenantState) goLive(m *memory, model string, w schema.Weights, h History, status Status, reason string) error {
 	now := w.Created
 	state := t.model(model)
-	if c := state.Trial.Weights; c != nil && c.Version != w.Version {
-		if err := t.endTrial(m, model, now, "other weights went live"); err != nil {
-			return err
-		}
-	}
 	if before := state.Live; before != nil {
 		old := t.history[before.Version]
 		old.Status, old.Since, old.Reason = status, now, reason
-		if err := t.note(m, before.Version, old); err != nil {
+		if err := t.setHistory(m, before.Version, old); err != nil {
 			return err
 		}
 	}
 	h.Status, h.Since = Live, now
-	state.Live, state.Published, state.Trial, t.changed = &w, now, trial{}, true
-	return t.note(m, w.Version, h)
+	state.Live, state.Published, t.changed = &w, now, true
+	return t.setHistory(m, w.Version, h)
 }

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/trainer/fitting"
 )
 
-// samples returns the clusters as labelled queries: relevant is what is more likely
-// relevant than not. The usage of a tool for a cluster is how often the cluster showed it,
+// samples returns the clusters as labelled queries. A tool is relevant if its odds are above
+// even. The usage of a tool for a cluster is how often the cluster showed it,
 // however few users looked that far down, faded by half in a half-life.
 func (t *tenantState) samples(r *relevance, now time.Time, halfLife time.Duration) (out []clusterSample) {
 	for _, c := range t.byAge() {
@@ -24,13 +24,13 @@ func (t *tenantState) samples(r *relevance, now time.Time, halfLife time.Duratio
 
 type clusterSample struct {
 	*cluster
-	training.Sample
+	fitting.Sample
 }
 
 // sample leaves out providers, which have the features of the tool that they were shown
 // for, as candidates, and tools known only by the features of a step.
-func (c *cluster) sample(odds []float64, now time.Time, halfLife time.Duration) training.Sample {
-	s := training.Sample{ID: c.id, Uses: map[string]float64{}}
+func (c *cluster) sample(odds []float64, now time.Time, halfLife time.Duration) fitting.Sample {
+	s := fitting.Sample{ID: c.id, Uses: map[string]float64{}}
 	for _, x := range c.Vector {
 		s.Vector = append(s.Vector, float32(x))
 	}
@@ -67,7 +67,7 @@ func (c *cluster) sample(odds []float64, now time.Time, halfLife time.Duration) 
 	return s
 }
 
-// faded is what is left of a count after a time.
+// faded is the rest of a count of 1 after a time.
 func faded(age, halfLife time.Duration) float64 {
 	return math.Exp2(-max(0, age.Seconds()) / halfLife.Seconds())
 }
@@ -80,7 +80,7 @@ const leastUses = 0.01
 // queries each.
 func (t *tenantState) makeUsage(model string, now time.Time, halfLife time.Duration, budget int) *schema.Usage {
 	r := t.relevance()
-	var samples []training.Sample
+	var samples []fitting.Sample
 	list := t.samples(r, now, halfLife)
 	for _, s := range list {
 		if s.Model != model {
@@ -88,7 +88,7 @@ func (t *tenantState) makeUsage(model string, now time.Time, halfLife time.Durat
 		}
 		samples = append(samples, s.Sample)
 	}
-	u := training.Usage(samples)
+	u := fitting.Usage(samples)
 	u.Tenant, u.Epoch, u.Updated, u.Withheld, u.Model = t.name, t.record.UsageEpoch, now, t.record.Withheld, model
 	tools := slices.SortedFunc(maps.Keys(u.Prior), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u.Prior[b], u.Prior[a]), cmp.Compare(a, b))
@@ -127,8 +127,7 @@ func (t *tenantState) makeUsage(model string, now time.Time, halfLife time.Durat
 	return u
 }
 
-// spender returns a function that reports whether a size fits into what is left of a
-// budget, and takes it away.
+// spender returns a function that takes a size from a budget, and reports whether it fits.
 func spender(budget int) func(size int) bool {
 	return func(size int) bool {
 		budget -= size
@@ -136,19 +135,17 @@ func spender(budget int) func(size int) bool {
 	}
 }
 
-// entrySize bounds what one entry takes in JSON: the name with its quotes and escapes,
+// entrySize bounds the size of an entry in JSON: the name with its quotes and escapes,
 // and a number.
 func entrySize(name string) int { return 2*len(name) + 28 }
 
-// directionSize is what a direction takes in JSON, with quotes and a comma.
+// directionSize is the size of a direction in JSON, with quotes and a comma.
 func directionSize(d schema.Direction) int { return (len(d)+2)/3*4 + 3 }
 
-// leastEvidence is the log likelihood ratio from which on the outcome of a cluster
-// matters.
+// leastEvidence is the smallest log likelihood ratio of a cluster that matters.
 const leastEvidence = 0.2
 
-// outcome returns what the sessions of the cluster say of its tools. It fades as usage
-// does.
+// outcome returns the evidence of the cluster about its tools, which fades like usage.
 func (c *cluster) outcome(evidence []float64, now time.Time, halfLife time.Duration) schema.Outcome {
 	fresh := faded(now.Sub(c.newest()), halfLife)
 	out := schema.Outcome{Query: c.Vector, Tools: map[string]float64{}}

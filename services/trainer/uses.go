@@ -12,91 +12,84 @@ import (
 // ToolUse is how a tool is used.
 type ToolUse struct {
 	ID           string  `json:"id"`
-	Uses         float64 `json:"uses" doc:"How often it was used, halved with every half-life, as searches rank by it."`
+	Uses         float64 `json:"uses" doc:"Uses, halved with every half-life: the ranking feature."`
 	Shown        int     `json:"shown,omitempty" doc:"Remembered searches with feedback that showed it, among the first 20 results."`
-	Selected     int     `json:"selected,omitempty" doc:"Of these, those in which it was selected, called or succeeded."`
-	Called       int     `json:"called,omitempty" doc:"Those in which it was called or succeeded."`
-	Succeeded    int     `json:"succeeded,omitempty" doc:"Those in which a call of it succeeded."`
-	Failed       int     `json:"failed,omitempty" doc:"Those in which a call of it failed."`
-	Rejected     int     `json:"rejected,omitempty" doc:"Those in which it failed or was rejected."`
+	Selected     int     `json:"selected,omitempty" doc:"How many of these searches selected it, called it or succeeded."`
+	Called       int     `json:"called,omitempty" doc:"How many called it or succeeded."`
+	Succeeded    int     `json:"succeeded,omitempty" doc:"How many had a call that succeeded."`
+	Failed       int     `json:"failed,omitempty" doc:"How many had a call that failed."`
+	Rejected     int     `json:"rejected,omitempty" doc:"How many had a failed call or rejected it."`
 	Queries      int     `json:"queries,omitempty" doc:"Queries whose order clicks on it change."`
 	ClickLogOdds float64 `json:"click_log_odds,omitempty" doc:"Log odds that it is relevant to one of these, by clicks alone: the mean."`
 }
 
-// ClickEffect is what clicks changed.
+// ClickEffect is the effect of clicks on rankings.
 type ClickEffect struct {
 	Searches int      `json:"searches" doc:"Remembered searches with feedback."`
-	Moved    int      `json:"moved" doc:"Those whose order clicks on earlier searches had changed."`
-	Gain     *float64 `json:"gain,omitempty" doc:"How much higher what was used stood in these: the mean of 1/log2(1+rank), less what it would have been without the change. Users look at first results first, so it is an upper bound."`
+	Moved    int      `json:"moved" doc:"Searches whose order changed by clicks on earlier searches."`
+	Gain     *float64 `json:"gain,omitempty" doc:"How much clicks raised the rank of used results in these searches: the mean of 1/log2(1+rank), minus its value without the change. Users look at first results first, so it is an upper bound."`
 }
 
 // UsagePage is one page of the tools that are used.
 type UsagePage struct {
 	Tools    []ToolUse    `json:"tools" doc:"The most used ones first."`
 	Withheld bool         `json:"withheld" doc:"Uses are counted and have no say in rankings: they ranked queries worse that were left out."`
-	Clicks   *ClickEffect `json:"clicks,omitempty" doc:"What clicks changed; absent where there is no feedback."`
-	Cursor   string       `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+	Clicks   *ClickEffect `json:"clicks,omitempty" doc:"The effect of clicks on rankings; absent without feedback."`
+	Cursor   string       `json:"cursor,omitempty" doc:"Cursor of the next page; absent on the last."`
 }
 
-// errNoCursor says that a list has no such place.
+// errNoCursor means that a list has no entry of a cursor.
 var errNoCursor = errors.New("not a cursor of this list")
 
-// Usage returns how the tools of a tenant are used, the most used first: one of them, or
-// up to limit behind the cursor.
+// Usage returns how the tools of a tenant are used, the most used first: one tool if id is
+// set, else up to limit tools after the cursor.
 func (s *Service) Usage(tenant, id, cursor string, limit int) (UsagePage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, err := s.loaded()
-	if err != nil {
-		return UsagePage{}, err
-	}
 	page := UsagePage{Tools: []ToolUse{}}
-	t := m.tenants[tenant]
-	if t == nil {
-		return page, nil
-	}
-	list := t.uses(s.published(t))
-	page.Withheld, page.Clicks = t.record.Withheld, t.clicks()
-	from := 0
-	switch {
-	case id != "":
-		list = slices.DeleteFunc(list, func(u ToolUse) bool { return u.ID != id })
-	case cursor != "":
-		if from = 1 + slices.IndexFunc(list, func(u ToolUse) bool { return u.ID == cursor }); from == 0 {
-			return page, errNoCursor
+	var unknown error
+	err := s.state.view(func(m *memory) {
+		t := m.tenants[tenant]
+		if t == nil {
+			return
 		}
-	}
-	page.Tools = append(page.Tools, list[from:min(from+limit, len(list))]...)
-	if from+limit < len(list) {
-		page.Cursor = list[from+limit-1].ID
-	}
-	return page, nil
+		published := t.usage
+		if published == nil { // after a start
+			published = t.makeUsage(s.Model(), s.deps.Now().UTC(), s.cfg.HalfLife, s.cfg.UsageBytes)
+		}
+		list := t.uses(published)
+		page.Withheld, page.Clicks = t.record.Withheld, t.clicks()
+		from := 0
+		switch {
+		case id != "":
+			list = slices.DeleteFunc(list, func(u ToolUse) bool { return u.ID != id })
+		case cursor != "":
+			if from = 1 + slices.IndexFunc(list, func(u ToolUse) bool { return u.ID == cursor }); from == 0 {
+				unknown = errNoCursor
+				return
+			}
+		}
+		page.Tools = append(page.Tools, list[from:min(from+limit, len(list))]...)
+		if from+limit < len(list) {
+			page.Cursor = list[from+limit-1].ID
+		}
+	})
+	return page, cmp.Or(err, unknown)
 }
 
-// published returns the usage of a tenant as searches rank by it; after a start it is not
-// made yet.
-func (s *Service) published(t *tenantState) *schema.Usage {
-	if t.usage != nil {
-		return t.usage
-	}
-	return t.makeUsage(s.Model(), s.deps.Now().UTC(), s.cfg.HalfLife, s.cfg.UsageBytes)
-}
-
-// uses counts what is remembered of every tool that was shown or used, the most used first.
+// uses counts the uses of every tool that was shown or used, the most used first.
 func (t *tenantState) uses(published *schema.Usage) []ToolUse {
 	byID := map[string]*ToolUse{}
-	of := func(id string) *ToolUse {
+	entry := func(id string) *ToolUse {
 		if byID[id] == nil {
 			byID[id] = &ToolUse{ID: id}
 		}
 		return byID[id]
 	}
 	for id, prior := range published.Prior {
-		of(id).Uses = math.Expm1(prior)
+		entry(id).Uses = math.Expm1(prior)
 	}
 	for _, outcome := range published.Came {
 		for id, odds := range outcome.Tools {
-			u := of(id)
+			u := entry(id)
 			u.Queries++
 			u.ClickLogOdds += (odds - u.ClickLogOdds) / float64(u.Queries)
 		}
@@ -105,11 +98,24 @@ func (t *tenantState) uses(published *schema.Usage) []ToolUse {
 		tools := make([]*ToolUse, len(c.Tools)) // nil for a provider
 		for i := range c.Tools {
 			if c.Tools[i].Kind != schema.KindProvider {
-				tools[i] = of(c.Tools[i].ID)
+				tools[i] = entry(c.Tools[i].ID)
+			}
+		}
+		add := func(positions []int, counter func(*ToolUse) *int) {
+			for _, i := range positions {
+				if tools[i] != nil {
+					*counter(tools[i])++
+				}
 			}
 		}
 		for i := range c.Sessions {
-			c.Sessions[i].count(tools)
+			s := &c.Sessions[i]
+			add(s.Shown, func(u *ToolUse) *int { return &u.Shown })
+			add(s.Used, func(u *ToolUse) *int { return &u.Selected })
+			add(s.Called, func(u *ToolUse) *int { return &u.Called })
+			add(s.Succeeded, func(u *ToolUse) *int { return &u.Succeeded })
+			add(s.Failed, func(u *ToolUse) *int { return &u.Failed })
+			add(s.Rejected, func(u *ToolUse) *int { return &u.Rejected })
 		}
 	}
 	list := make([]ToolUse, 0, len(byID))
@@ -122,34 +128,17 @@ func (t *tenantState) uses(published *schema.Usage) []ToolUse {
 	return list
 }
 
-// count adds the session to what is counted of the tools at its positions.
-func (s *session) count(tools []*ToolUse) {
-	add := func(positions []int, to func(*ToolUse) *int) {
-		for _, i := range positions {
-			if tools[i] != nil {
-				*to(tools[i])++
-			}
-		}
-	}
-	add(s.Shown, func(u *ToolUse) *int { return &u.Shown })
-	add(s.Used, func(u *ToolUse) *int { return &u.Selected })
-	add(s.Called, func(u *ToolUse) *int { return &u.Called })
-	add(s.Succeeded, func(u *ToolUse) *int { return &u.Succeeded })
-	add(s.Failed, func(u *ToolUse) *int { return &u.Failed })
-	add(s.Rejected, func(u *ToolUse) *int { return &u.Rejected })
-}
-
-// lift is what clicks on earlier searches did to the results of one.
+// lift is the effect of clicks on earlier searches on the results of a search.
 type lift struct {
 	Moved bool     `json:"moved,omitempty"`
-	Gain  *float64 `json:"gain,omitempty"` // of what was used; nil where that is not known
+	Gain  *float64 `json:"gain,omitempty"` // of the used results; nil if unknown
 }
 
-// byClicks compares where what was used stood with where it would have stood among these
-// results if clicks had moved none.
+// byClicks compares the ranks of the used results with their ranks without clicks.
 func (r *searchRecord) byClicks() (l lift) {
 	l.Moved = slices.ContainsFunc(r.Shown, func(s schema.Shown) bool { return s.Before > 0 })
-	if !l.Moved || !r.comparable() {
+	// Results of several steps, and providers, have no common ranking.
+	if !l.Moved || slices.ContainsFunc(r.Shown, func(s schema.Shown) bool { return s.Step > 0 || s.Kind == schema.KindProvider }) {
 		return l
 	}
 	n := len(r.Shown)
@@ -157,15 +146,37 @@ func (r *searchRecord) byClicks() (l lift) {
 		if at := r.Shown[i].Before; at > 0 {
 			return float64(at)
 		}
-		return math.Inf(1) // was behind all
+		return math.Inf(1) // it came after all others
 	})
-	if gain, ok := r.raised(before, ranks(n, func(i int) float64 { return float64(i) })); ok {
+	gain, used := 0., 0. // the mean difference of 1/log2(1+rank)
+	for _, at := range r.Used {
+		if !slices.Contains(r.Rejected, at) {
+			gain += 1/math.Log2(2+float64(at)) - 1/math.Log2(1+before[at])
+			used++
+		}
+	}
+	if used > 0 {
+		gain /= used
 		l.Gain = &gain
 	}
 	return l
 }
 
-// clicks adds up what clicks changed, nil where there is no feedback.
+// ranks returns the rank, from 1, of each of n results in ascending order of a key.
+func ranks(n int, key func(i int) float64) []float64 {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(key(a), key(b)) })
+	out := make([]float64, n)
+	for rank, i := range order {
+		out[i] = float64(rank + 1)
+	}
+	return out
+}
+
+// clicks adds up the effect of clicks, nil without feedback.
 func (t *tenantState) clicks() *ClickEffect {
 	var e ClickEffect
 	var sum float64

@@ -1,25 +1,23 @@
 package trainer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"net/http/httptest"
 	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func (b *bench) page(id, cursor string, limit int) UsagePage {
 	b.t.Helper()
-	page, err := b.Usage("default", id, cursor, limit)
-	b.must(err)
+	page := check.Value(b.Usage("default", id, cursor, limit))(b.t)
 	return page
 }
 
-func TestUsageCountsWhatWasDone(t *testing.T) {
+func TestUsageCountsActs(t *testing.T) {
 	b := newBench(t, Config{Model: "m"})
 	events := map[string][]schema.FeedbackEvent{
 		"right": {schema.Succeeded}, "wordy": {schema.Called, schema.Failed}, "other": {schema.Selected, schema.Rejected},
@@ -67,7 +65,7 @@ func TestUsageCountsWhatWasDone(t *testing.T) {
 	}
 }
 
-func TestUsageTellsWhatClicksBrought(t *testing.T) {
+func TestUsageShowsTheEffectOfClicks(t *testing.T) {
 	b := newBench(t, Config{})
 	show := func(search string, axis int, before ...int) {
 		i := b.asking(search, axis, "a", "b", "c")
@@ -129,24 +127,5 @@ func TestUsageIsListedByPages(t *testing.T) {
 	}
 	if page, err := b.Usage("another", "", "", 4); err != nil || len(page.Tools) != 0 {
 		t.Errorf("of another tenant: %+v, %v", page, err)
-	}
-}
-
-func TestUsageOverHTTP(t *testing.T) {
-	b := newBench(t, Config{})
-	b.search("s", 0, "ann", []string{"a", "b"}, []string{"b"})
-	mux := routed(b.Service)
-	for path, status := range map[string]int{
-		"/v1/usage": 200, "/v1/usage?limit=1": 200, "/v1/usage?id=b": 200, "/v1/usage?cursor=nope": 422, "/v1/usage?limit=0": 422, "/v1/usage?limit=1001": 422,
-	} {
-		rec := httptest.NewRecorder()
-		mux.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
-		if rec.Code != status {
-			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
-		}
-		var page UsagePage
-		if err := json.Unmarshal(rec.Body.Bytes(), &page); status == 200 && (err != nil || page.Tools[0].ID != "b" || page.Tools[0].Called != 1) {
-			t.Errorf("%s: %v: %s", path, err, rec.Body)
-		}
 	}
 }

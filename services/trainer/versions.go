@@ -6,61 +6,70 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// The errors of a request for a version.
+// The errors of requests.
 var (
-	// ErrUnknownVersion says that no such version is kept.
+	// ErrUnknownVersion means that the store has no such version.
 	ErrUnknownVersion = errors.New("no such version of the weights")
-	// ErrNoParent says that no version served before the live one.
+	// ErrNoParent means that the live version is the first.
 	ErrNoParent = errors.New("the live weights have no version before them")
-	// ErrPinned says that the live weights are to stay.
+	// ErrPinned means that the live weights are pinned.
 	ErrPinned = errors.New("the live weights are pinned")
-	// ErrOtherModel says that weights were learned for another embedding model, whose
-	// features do not compare.
+	// ErrOtherModel means that weights were learned for another embedding model, whose
+	// features cannot be compared.
 	ErrOtherModel = errors.New("the weights are of another embedding model")
 
 	errDamaged = fmt.Errorf("%w that can serve", ErrUnknownVersion)
 )
 
-// versionNames are the names of kept versions.
+// versionNames matches the names of versions in the store.
 var versionNames = regexp.MustCompile(`^w[1-9][0-9]*-[0-9a-f]{8}$`)
 
-// Live returns the weights that a tenant's searches rank by, and whether they are pinned.
-func (s *Service) Live(tenant string) (w schema.Weights, pinned bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m, err := s.loaded()
-	if err != nil {
-		return schema.Weights{}, false, err
-	}
-	if t := m.tenants[tenant]; t != nil {
-		state := t.record.Models[s.Model()]
-		return t.live(s.Model()), state != nil && state.Pinned, nil
-	}
-	return fusion.BuiltinFor(s.Model()), false, nil
+// Weights answers requests about the fusion weights of tenants, for the embedding model that
+// searches use. Its methods may be called concurrently.
+type Weights struct {
+	publisher *publisher
+	state     *stateStore
+	elected   func() error // optional
+	now       func() time.Time
+	model     func() string
 }
 
-// Version returns one version: a kept one, or a preset by its name. The error wraps
-// ErrUnknownVersion if there is none.
-func (s *Service) Version(ctx context.Context, tenant, version string) (schema.Weights, error) {
+// Live returns the weights that a tenant's searches rank by, and whether they are pinned.
+func (ws *Weights) Live(tenant string) (w schema.Weights, pinned bool, err error) {
+	model := ws.model()
+	w = fusion.BuiltinFor(model)
+	err = ws.state.view(func(m *memory) {
+		if t := m.tenants[tenant]; t != nil {
+			state := t.record.Models[model]
+			w, pinned = t.live(model), state != nil && state.Pinned
+		}
+	})
+	return w, pinned, err
+}
+
+// Version returns a version from the store, or a preset by its name. The error wraps
+// ErrUnknownVersion if neither exists.
+func (ws *Weights) Version(ctx context.Context, tenant, version string) (schema.Weights, error) {
 	if version == fusion.BuiltinName {
-		return fusion.BuiltinFor(s.Model()), nil
+		return fusion.BuiltinFor(ws.model()), nil
 	}
 	if w, err := fusion.Preset(version); err == nil {
 		return w, nil
 	}
-	if w, _, err := s.Live(tenant); err != nil || w.Version == version {
+	if w, _, err := ws.Live(tenant); err != nil || w.Version == version {
 		return w, err
 	}
 	if !versionNames.MatchString(version) {
 		return schema.Weights{}, fmt.Errorf("%w: %s", ErrUnknownVersion, schema.Quote(version))
 	}
-	e, err := s.deps.Store.Get(ctx, versionKey+tenant+"."+version)
+	e, err := ws.publisher.store.Get(ctx, versionKey+tenant+"."+version)
 	if errors.Is(err, stream.ErrNotFound) {
 		return schema.Weights{}, fmt.Errorf("%w: %s", ErrUnknownVersion, version)
 	}
@@ -74,10 +83,10 @@ func (s *Service) Version(ctx context.Context, tenant, version string) (schema.W
 	return w.Weights, nil
 }
 
-// Versions returns a tenant's kept versions, newest first, and the built-in weights last;
-// and those that are kept and cannot serve.
-func (s *Service) Versions(ctx context.Context, tenant string) ([]KeptWeights, []Damaged, error) {
-	names, err := s.versions(ctx, tenant)
+// Versions returns a tenant's versions, newest first with the built-in weights last, and the
+// damaged ones.
+func (ws *Weights) Versions(ctx context.Context, tenant string) ([]KeptWeights, []Damaged, error) {
+	names, err := ws.publisher.versions(ctx, tenant)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +94,7 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]KeptWeights, [
 	var found []schema.Weights
 	damaged := []Damaged{}
 	for _, name := range append(names, fusion.BuiltinName) {
-		w, err := s.Version(ctx, tenant, name)
+		w, err := ws.Version(ctx, tenant, name)
 		switch {
 		case errors.Is(err, errDamaged):
 			damaged = append(damaged, Damaged{Version: name, Reason: err.Error()})
@@ -98,28 +107,28 @@ func (s *Service) Versions(ctx context.Context, tenant string) ([]KeptWeights, [
 	}
 	out := make([]KeptWeights, len(found))
 	for i, w := range found {
-		if out[i], err = s.kept(ctx, tenant, w, found); err != nil {
+		if out[i], err = ws.describe(ctx, tenant, w, found); err != nil {
 			return nil, nil, err
 		}
 	}
 	return out, damaged, nil
 }
 
-// kept returns a version with its history and what it changed, as far as its parent is
-// among those that are known, or still kept.
-func (s *Service) kept(ctx context.Context, tenant string, w schema.Weights, known []schema.Weights) (KeptWeights, error) {
-	out := KeptWeights{w, s.History(tenant, w), []string{}}
-	if w.Parent == "" {
-		return out, nil
+// describe returns a version with its history and its changes against its parent, if the
+// parent is among the loaded versions or still in the store.
+func (ws *Weights) describe(ctx context.Context, tenant string, w schema.Weights, loaded []schema.Weights) (KeptWeights, error) {
+	history, err := ws.History(tenant, w)
+	out := KeptWeights{w, history, []string{}}
+	if err != nil || w.Parent == "" {
+		return out, err
 	}
 	var parent schema.Weights
 	if w.Parent == fusion.BuiltinName {
 		parent = fusion.BuiltinFor(w.Model)
-	} else if at := slices.IndexFunc(known, func(k schema.Weights) bool { return k.Version == w.Parent }); at >= 0 {
-		parent = known[at]
+	} else if at := slices.IndexFunc(loaded, func(k schema.Weights) bool { return k.Version == w.Parent }); at >= 0 {
+		parent = loaded[at]
 	} else {
-		var err error
-		parent, err = s.Version(ctx, tenant, w.Parent)
+		parent, err = ws.Version(ctx, tenant, w.Parent)
 		if errors.Is(err, ErrUnknownVersion) {
 			return out, nil
 		}
@@ -139,69 +148,53 @@ func (s *Service) kept(ctx context.Context, tenant string, w schema.Weights, kno
 	return out, nil
 }
 
-// History returns what is known of a version of a tenant beside its content.
-func (s *Service) History(tenant string, w schema.Weights) History {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h, live := History{Status: Kept}, fusion.BuiltinName
-	if s.memory != nil && s.memory.tenants[tenant] != nil {
-		t := s.memory.tenants[tenant]
+// History returns the history of a tenant's version.
+func (ws *Weights) History(tenant string, w schema.Weights) (h History, err error) {
+	h = History{Status: Kept}
+	live := fusion.BuiltinName
+	err = ws.state.view(func(m *memory) {
+		t := m.tenants[tenant]
+		if t == nil {
+			return
+		}
 		if known, ok := t.history[w.Version]; ok {
 			h = known
 		}
-		if state := t.record.Models[w.Model]; state != nil && state.Trial.Weights != nil && state.Trial.Weights.Version == w.Version {
-			state.Trial.tell(&h)
-		}
-		live = t.live(s.Model()).Version
-	}
+		live = t.live(ws.model()).Version
+	})
 	if live == w.Version {
 		h.Status = Live
 	}
-	return h
+	return h, err
 }
 
-// onTrial returns the trial of the weights of the model that is searched by, nil for none.
-func (s *Service) onTrial(tenant string) *ShadowTrial {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.memory == nil || s.memory.tenants[tenant] == nil {
-		return nil
-	}
-	state := s.memory.tenants[tenant].record.Models[s.Model()]
-	if state == nil || state.Trial.Weights == nil {
-		return nil
-	}
-	began := state.Trial.Since
-	return &ShadowTrial{state.Trial.Weights.Version, began, began.Add(s.cfg.Shadow), s.cfg.Sample}
-}
-
-// Promote makes the content of a version live under a new epoch. Learning goes on beside
-// it, and replaces it by what ranks better.
-func (s *Service) Promote(ctx context.Context, tenant, version string) (schema.Weights, error) {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	live, err := s.replaceable(ctx, tenant)
+// Promote makes the content of a version live under a new epoch. Learned weights may replace
+// it later.
+func (ws *Weights) Promote(ctx context.Context, tenant, version string) (schema.Weights, error) {
+	ws.publisher.mu.Lock()
+	defer ws.publisher.mu.Unlock()
+	live, err := ws.replaceable(ctx, tenant)
 	if err != nil {
 		return schema.Weights{}, err
 	}
-	return s.promote(ctx, tenant, version, live)
+	return ws.promote(ctx, tenant, version, live)
 }
 
-func (s *Service) promote(ctx context.Context, tenant, version string, live schema.Weights) (schema.Weights, error) {
-	w, err := s.Version(ctx, tenant, version)
+func (ws *Weights) promote(ctx context.Context, tenant, version string, live schema.Weights) (schema.Weights, error) {
+	w, err := ws.Version(ctx, tenant, version)
 	if err != nil {
 		return schema.Weights{}, err
 	}
 	w.Parent, w.Source = live.Version, "promoted "+version
-	return s.replace(ctx, tenant, w, Replaced, version+" was promoted")
+	return ws.replace(ctx, tenant, w, Replaced, version+" was promoted")
 }
 
-// Pin makes the content of a version live, as Promote does, if it is not, and keeps it so:
-// nothing that is learned replaces it until Unpin.
-func (s *Service) Pin(ctx context.Context, tenant, version string) (schema.Weights, error) {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	live, _, err := s.current(ctx, tenant)
+// Pin promotes a version unless it is live, and keeps it live: learned weights do not
+// replace it until Unpin.
+func (ws *Weights) Pin(ctx context.Context, tenant, version string) (schema.Weights, error) {
+	ws.publisher.mu.Lock()
+	defer ws.publisher.mu.Unlock()
+	live, _, err := ws.current(ctx, tenant)
 	if err != nil {
 		return schema.Weights{}, err
 	}
@@ -209,113 +202,108 @@ func (s *Service) Pin(ctx context.Context, tenant, version string) (schema.Weigh
 		version = live.Version
 	}
 	if version != live.Version || version == fusion.BuiltinName {
-		if live, err = s.promote(ctx, tenant, version, live); err != nil {
+		if live, err = ws.promote(ctx, tenant, version, live); err != nil {
 			return schema.Weights{}, err
 		}
 	}
-	return live, s.pin(ctx, tenant, live, true)
+	return live, ws.setPinned(ctx, tenant, live, true)
 }
 
-// Unpin lets what is learned replace the live weights again, and returns them.
-func (s *Service) Unpin(ctx context.Context, tenant string) (schema.Weights, error) {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	live, pinned, err := s.current(ctx, tenant)
+// Unpin lets learned weights replace the live ones again, and returns the live ones.
+func (ws *Weights) Unpin(ctx context.Context, tenant string) (schema.Weights, error) {
+	ws.publisher.mu.Lock()
+	defer ws.publisher.mu.Unlock()
+	live, pinned, err := ws.current(ctx, tenant)
 	if err != nil || !pinned {
 		return live, err
 	}
-	return live, s.pin(ctx, tenant, live, false)
+	return live, ws.setPinned(ctx, tenant, live, false)
 }
 
-// pin pins the live weights in the store first, from where another trainer takes the pin
-// over.
-func (s *Service) pin(ctx context.Context, tenant string, live schema.Weights, pinned bool) error {
-	model := s.Model()
+// setPinned writes the pin to the store first, where another trainer would find it.
+func (ws *Weights) setPinned(ctx context.Context, tenant string, live schema.Weights, pinned bool) error {
+	model := ws.model()
 	record := liveWeights{live, pinned}
-	if err := s.put(ctx, liveKey+schema.ModelOwner(tenant, model), record.tag(), record); err != nil {
+	if err := ws.publisher.put(ctx, liveKey+schema.ModelOwner(tenant, model), record.tag(), record); err != nil {
 		return err
 	}
-	return s.change(func(m *memory) error {
+	return ws.state.update(func(m *memory) error {
 		t := m.tenant(tenant)
-		state := t.model(model)
-		state.Pinned, t.changed = pinned, true
-		if pinned && state.Trial.Weights != nil {
-			return t.endTrial(m, model, s.deps.Now().UTC(), "the live weights were pinned")
-		}
+		t.model(model).Pinned, t.changed = pinned, true
 		return nil
 	})
 }
 
-// Take makes weights that were made elsewhere live under a new epoch. The error is a
-// *schema.Invalid if they could not rank.
-func (s *Service) Take(ctx context.Context, tenant string, w schema.Weights) (schema.Weights, error) {
+// Import makes weights from elsewhere live under a new epoch. The error is a *schema.Invalid
+// if they cannot rank.
+func (ws *Weights) Import(ctx context.Context, tenant string, w schema.Weights) (schema.Weights, error) {
 	if _, err := fusion.ModelOf(w); err != nil {
 		return schema.Weights{}, err
 	}
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	live, err := s.replaceable(ctx, tenant)
+	ws.publisher.mu.Lock()
+	defer ws.publisher.mu.Unlock()
+	live, err := ws.replaceable(ctx, tenant)
 	if err != nil {
 		return schema.Weights{}, err
 	}
 	w.Parent, w.Source = live.Version, "given: "+schema.Quote(w.Version)+", "+schema.Quote(w.Source)
-	return s.replace(ctx, tenant, w, Replaced, "other weights were given")
+	return ws.replace(ctx, tenant, w, Replaced, "other weights were given")
 }
 
 // Rollback makes the content of the version before the live one live again, under a new
-// epoch. Called again it goes one further back. The error is ErrNoParent if there is no
-// version before.
-func (s *Service) Rollback(ctx context.Context, tenant string) (schema.Weights, error) {
-	s.publishing.Lock()
-	defer s.publishing.Unlock()
-	live, err := s.replaceable(ctx, tenant)
+// epoch. Each further call goes one version back. The error is ErrNoParent if there is no
+// earlier version.
+func (ws *Weights) Rollback(ctx context.Context, tenant string) (schema.Weights, error) {
+	ws.publisher.mu.Lock()
+	defer ws.publisher.mu.Unlock()
+	live, err := ws.replaceable(ctx, tenant)
 	if err != nil {
 		return schema.Weights{}, err
 	}
 	if live.Parent == "" {
 		return schema.Weights{}, ErrNoParent
 	}
-	w, err := s.Version(ctx, tenant, live.Parent)
+	w, err := ws.Version(ctx, tenant, live.Parent)
 	if err != nil {
 		return schema.Weights{}, err
 	}
 	w.Source = "rolled back to " + live.Parent
-	return s.replace(ctx, tenant, w, RolledBack, "on request")
+	return ws.replace(ctx, tenant, w, RolledBack, "on request")
 }
 
-// current returns the live weights as the store has them, if this process may publish
-// others. The caller holds publishing.
-func (s *Service) current(ctx context.Context, tenant string) (live schema.Weights, pinned bool, err error) {
-	if s.deps.Elected != nil {
-		if err := s.deps.Elected(); err != nil {
+// current returns the live weights as the store has them, if this process may publish. The
+// caller holds publisher.mu.
+func (ws *Weights) current(ctx context.Context, tenant string) (live schema.Weights, pinned bool, err error) {
+	if ws.elected != nil {
+		if err := ws.elected(); err != nil {
 			return schema.Weights{}, false, err
 		}
 	}
-	if err := s.synchroniseTenant(ctx, tenant); err != nil {
+	if err := ws.publisher.synchroniseTenant(ctx, tenant); err != nil {
 		return schema.Weights{}, false, err
 	}
-	return s.Live(tenant)
+	return ws.Live(tenant)
 }
 
-// replaceable is current, and fails with ErrPinned if the live weights are pinned.
-func (s *Service) replaceable(ctx context.Context, tenant string) (schema.Weights, error) {
-	live, pinned, err := s.current(ctx, tenant)
+// replaceable is current, but fails with ErrPinned if the live weights are pinned.
+func (ws *Weights) replaceable(ctx context.Context, tenant string) (schema.Weights, error) {
+	live, pinned, err := ws.current(ctx, tenant)
 	if err == nil && pinned {
 		err = ErrPinned
 	}
 	return live, err
 }
 
-// replace publishes the content of w in place of the live weights, which end with that
-// status and reason. The caller holds publishing.
-func (s *Service) replace(ctx context.Context, tenant string, w schema.Weights, status Status, reason string) (schema.Weights, error) {
-	model := s.Model()
+// replace publishes w in place of the live weights, whose history ends with the status and
+// the reason. The caller holds publisher.mu.
+func (ws *Weights) replace(ctx context.Context, tenant string, w schema.Weights, status Status, reason string) (schema.Weights, error) {
+	model := ws.model()
 	if w.Model != "" && model != "" && w.Model != model {
 		return schema.Weights{}, fmt.Errorf("%w: %s of %s, and searches are by %s", ErrOtherModel, schema.Quote(w.Version), schema.Quote(w.Model), schema.Quote(model))
 	}
-	if err := s.change(func(m *memory) (err error) {
+	if err := ws.state.update(func(m *memory) (err error) {
 		t := m.tenant(tenant)
-		if w, err = t.sealed(model, w, w.Parent, s.deps.Now().UTC()); err != nil {
+		if w, err = t.sealed(model, w, w.Parent, ws.now().UTC()); err != nil {
 			return err
 		}
 		state := t.model(model)
@@ -324,5 +312,5 @@ func (s *Service) replace(ctx context.Context, tenant string, w schema.Weights, 
 	}); err != nil {
 		return schema.Weights{}, err
 	}
-	return w, s.publishModel(ctx, tenant, schema.ModelOwner(tenant, model), &liveWeights{Weights: w}, nil)
+	return w, ws.publisher.publishModel(ctx, tenant, schema.ModelOwner(tenant, model), &liveWeights{Weights: w})
 }

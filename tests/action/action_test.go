@@ -20,6 +20,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
 )
@@ -51,12 +52,10 @@ func open(t *testing.T) *action {
 			t.Skip(err)
 		}
 	}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	check(t, err)
+	root := check.Value(filepath.Abs(filepath.Join("..", "..")))(t)
 	a := &action{root: root, work: t.TempDir()}
-	text, err := os.ReadFile(filepath.Join(root, "action.yml"))
-	check(t, err)
-	check(t, yaml.Unmarshal(text, &a.definition))
+	text := check.Value(os.ReadFile(filepath.Join(root, "action.yml")))(t)
+	check.OK(t, yaml.Unmarshal(text, &a.definition))
 	if a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
 		t.Fatalf("another action: %+v", a.Runs)
 	}
@@ -72,10 +71,9 @@ func (a *action) run(t *testing.T, inputs map[string]string) (said string, err e
 		}
 	}
 	path := filepath.Join(a.work, "path")
-	check(t, os.WriteFile(path, nil, 0o600))
+	check.OK(t, os.WriteFile(path, nil, 0o600))
 	for _, step := range a.Runs.Steps {
-		added, err := os.ReadFile(path)
-		check(t, err)
+		added := check.Value(os.ReadFile(path))(t)
 		cmd := exec.CommandContext(t.Context(), step.Shell, "--noprofile", "--norc", "-eo", "pipefail", "-c", step.Run)
 		cmd.Dir = a.work
 		cmd.Env = []string{
@@ -144,8 +142,8 @@ func (a *action) tools(t *testing.T) {
 		"bad/tool.json":    `{"name": `,
 	} {
 		file = filepath.Join(a.work, file)
-		check(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		check(t, os.WriteFile(file, []byte(text), 0o600))
+		check.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 }
 
@@ -168,7 +166,7 @@ func TestQuestionsAreAGate(t *testing.T) {
 		{map[string]string{}, "::error::neither paths nor a server", true},
 	} {
 		c.inputs["binary"], c.inputs["provider"], c.inputs["token"] = bin, "harbour", "of another server"
-		check(t, os.WriteFile(a.summary(), nil, 0o600))
+		check.OK(t, os.WriteFile(a.summary(), nil, 0o600))
 		said, err := a.run(t, c.inputs)
 		if (err != nil) != c.fails || !strings.Contains(said, c.says) {
 			t.Errorf("%v: %v, want %q:\n%s", c.inputs, err, c.says, said)
@@ -208,7 +206,7 @@ func TestAServerIsKeptInStep(t *testing.T) {
 func ids(t *testing.T, c client.Client) string {
 	t.Helper()
 	var list struct{ Tools []struct{ ID string } }
-	check(t, c.Get(t.Context(), "/v1/tools", nil, &list))
+	check.OK(t, c.Get(t.Context(), "/v1/tools", nil, &list))
 	var out []string
 	for _, tool := range list.Tools {
 		out = append(out, tool.ID)
@@ -269,17 +267,9 @@ func archive(t *testing.T, text string) []byte {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
-	check(t, w.WriteHeader(&tar.Header{Name: "toolstream", Mode: 0o755, Size: int64(len(text))}))
-	_, err := w.Write([]byte(text))
-	check(t, err)
-	check(t, w.Close())
-	check(t, zip.Close())
+	check.OK(t, w.WriteHeader(&tar.Header{Name: "toolstream", Mode: 0o755, Size: int64(len(text))}))
+	check.Value(w.Write([]byte(text)))(t)
+	check.OK(t, w.Close())
+	check.OK(t, zip.Close())
 	return out.Bytes()
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

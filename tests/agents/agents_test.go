@@ -17,9 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/testing/agenttest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -37,11 +38,7 @@ func provisioned(t *testing.T) (agents, mcp string) {
 		t.Skip("`make integration` runs this test")
 	}
 	home := func(name string) string {
-		folder, err := servers.Provision(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return folder
+		return check.Value(servers.Provision(t.Context(), name))(t)
 	}
 	return home(servers.AgentsName), home(servers.MCPName)
 }
@@ -94,12 +91,8 @@ type examples struct {
 func newExamples(t *testing.T, agents, mcp string, env ...string) examples {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS("../../examples/agents")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(agents, "node_modules"), filepath.Join(folder, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.CopyFS(folder, os.DirFS("../../examples/agents")))
+	check.OK(t, os.Symlink(filepath.Join(agents, "node_modules"), filepath.Join(folder, "node_modules")))
 	return examples{folder: folder, agents: agents, mcp: mcp, env: append(env, "PYTHONDONTWRITEBYTECODE=1")}
 }
 
@@ -165,10 +158,7 @@ func TestExamplesFindAndCallTools(t *testing.T) {
 		"mcp_client.py":               {},
 		"mcp_client.ts":               {},
 	}
-	files, err := os.ReadDir(e.folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Value(os.ReadDir(e.folder))(t)
 	for _, file := range files {
 		name := file.Name()
 		way, known := ways[name]
@@ -215,21 +205,12 @@ var answered = regexp.MustCompile(`(?m)^toolstream_calls_total{outcome="ok"} (\d
 func callsOf(t *testing.T, x toolstream) int {
 	t.Helper()
 	body, _, err := x.Client.Send(t.Context(), http.MethodGet, "/metrics", nil, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer body.Close()
-	text, err := io.ReadAll(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(io.ReadAll(body))(t)
 	found := answered.FindSubmatch(text)
 	if found == nil {
 		return 0
 	}
-	n, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return check.Value(strconv.Atoi(string(found[1])))(t)
 }

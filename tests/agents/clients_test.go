@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
@@ -70,9 +71,7 @@ await client.close();`
 		t.Errorf("Python has %s", got)
 	}
 	script := filepath.Join(newExamples(t, agents, mcp).folder, "older.mjs")
-	if err := os.WriteFile(script, []byte(older), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(script, []byte(older), 0o600))
 	if got := run(t, env, filepath.Join(agents, "node_modules", ".bin", "node"), script); got != "2025-11-25 3\n" {
 		t.Errorf("TypeScript has %s", got)
 	}

@@ -19,7 +19,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
@@ -41,9 +42,7 @@ func TestTheServerConforms(t *testing.T) {
 			pins = append(pins, "test_"+tool)
 		}
 	}
-	if err := x.Client.Put(t.Context(), "/v1/pins", map[string]any{"tools": pins}, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, x.Client.Put(t.Context(), "/v1/pins", map[string]any{"tools": pins}, nil))
 	out := t.TempDir()
 	argv := servers.Node(home, "conformance", "server", "--url", x.Client.Server+"/mcp", "--requirements", "2026-07-28", "--output-dir", out)
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
@@ -135,9 +134,7 @@ func (x toolstream) tools(t *testing.T, provider string) (names []string) {
 			Name string
 		}
 	}
-	if err := x.Client.Get(t.Context(), "/v1/tools", url.Values{"provider": {provider}}, &page); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, x.Client.Get(t.Context(), "/v1/tools", url.Values{"provider": {provider}}, &page))
 	for _, tool := range page.Tools {
 		names = append(names, tool.Name)
 	}
@@ -148,9 +145,7 @@ func (x toolstream) tools(t *testing.T, provider string) (names []string) {
 func build(t *testing.T, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "program")
-	if err := process.Compile(pkg, bin); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, process.Compile(pkg, bin))
 	return bin
 }
 

@@ -12,14 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/testing/agenttest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
-	"github.com/toolstream/toolstream/internal/tokens"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/query/catalogue"
 )
 
 // job is what a model is asked to do, and what there is to do it with.
@@ -124,9 +125,7 @@ func (x toolstream) comesFirst(t *testing.T, j job) {
 func (x toolstream) rank(t *testing.T, j job) int {
 	t.Helper()
 	var found schema.SearchResponse
-	if err := x.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: j.asked, K: 100}, &found); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, x.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: j.asked, K: 100}, &found))
 	return 1 + slices.IndexFunc(found.Results, func(r schema.Result) bool { return r.ID == j.tool })
 }
 
@@ -135,49 +134,35 @@ func compare(t *testing.T, documents string, turns []agenttest.Turn) {
 	t.Helper()
 	all, n := 0, 0
 	for document := range lines(t, documents) {
-		all += tokens.Count(string(document))
+		all += catalogue.CountTokens(string(document))
 		n++
 	}
-	t.Logf("| what a request has | tokens (%s) |", tokens.Name)
+	t.Logf("| what a request has | tokens (%s) |", catalogue.Tokenizer)
 	t.Logf("| all %d tools, as tools/list has them | %d |", n, all)
 	for i, turn := range turns {
 		var body struct{ Tools, Messages json.RawMessage }
-		if err := json.Unmarshal(turn.Body, &body); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("| turn %d: the three tools %d, the conversation %d | %d |", i+1, tokens.Count(string(body.Tools)), tokens.Count(string(body.Messages)), tokens.Count(string(body.Tools))+tokens.Count(string(body.Messages)))
+		check.OK(t, json.Unmarshal(turn.Body, &body))
+		t.Logf("| turn %d: the three tools %d, the conversation %d | %d |", i+1, catalogue.CountTokens(string(body.Tools)), catalogue.CountTokens(string(body.Messages)), catalogue.CountTokens(string(body.Tools))+catalogue.CountTokens(string(body.Messages)))
 	}
 }
 
 // lines yields the tools of a file of the data set, each as a server lists it.
 func lines(t *testing.T, file string) func(yield func(json.RawMessage) bool) {
 	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(os.ReadFile(file))(t)
+	unpacked := check.Value(gzip.NewReader(bytes.NewReader(raw)))(t)
 	return func(yield func(json.RawMessage) bool) {
 		all := bufio.NewScanner(unpacked)
 		all.Buffer(nil, 1<<24)
 		for all.Scan() {
 			var line struct{ Documentation json.RawMessage }
-			if err := json.Unmarshal(all.Bytes(), &line); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal(all.Bytes(), &line))
 			var text bytes.Buffer
-			if err := json.Compact(&text, line.Documentation); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Compact(&text, line.Documentation))
 			if !yield(text.Bytes()) {
 				return
 			}
 		}
-		if err := all.Err(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, all.Err())
 	}
 }

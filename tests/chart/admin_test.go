@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // secrets are as much of an API server as helm looks secrets up in.
@@ -53,10 +54,7 @@ func (c secrets) upgraded(t *testing.T, args ...string) secrets {
 func (c secrets) data(t *testing.T, name, key string) string {
 	t.Helper()
 	text, _ := c[name].at("data")[key].(string)
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(base64.StdEncoding.DecodeString(text))(t)
 	return string(raw)
 }
 
@@ -67,9 +65,7 @@ func TestTheFirstAdmin(t *testing.T) {
 	first := secrets{}.upgraded(t)
 	token := first.data(t, admin, "token")
 	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte(first.data(t, tokens, "tokens")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte(first.data(t, tokens, "tokens")), 0o600))
 	read, err := tokenfile.Read(file)
 	if err != nil || len(read) != 1 || read[0].Hash != sha256.Sum256([]byte(token)) || read[0].Caller.Role != identity.Admin || read[0].Caller.Tenant != identity.DefaultTenant {
 		t.Fatalf("the token %q, the file %+v %v", token, read, err)

@@ -5,7 +5,6 @@ package chart
 import (
 	"bytes"
 	"context"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -18,14 +17,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/golden"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 // folder is the chart's.
 var folder = filepath.Join("..", "..", "deploy", "helm", "toolstream")
-
-var update = flag.Bool("update", false, "write what is rendered as what is wanted")
 
 // The release that is rendered and installed, and what others added to the
 // cluster's API.
@@ -77,13 +76,6 @@ func must(t *testing.T, argv ...string) string {
 		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, all)
 	}
 	return out
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func helm(t *testing.T) string { return servertest.Program(t, servers.HelmName, "helm") }
@@ -161,31 +153,9 @@ func TestManifests(t *testing.T) {
 	for name, values := range examples(t) {
 		t.Run(name, func(t *testing.T) {
 			got := random.ReplaceAllString(render(t, helm, values), "$1 …")
-			golden := filepath.Join("testdata", name+".yaml")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s is not what is rendered: look at the diff of `go test ./tests/chart -run TestManifests -update`\n%s", golden, firstDifference(got, string(want)))
-			}
+			golden.Match(t, filepath.Join("testdata", name+".yaml"), got)
 		})
 	}
-}
-
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return "got  " + g[i] + "\nwant " + w[i]
-		}
-	}
-	return "one is longer"
 }
 
 // Without the APIs nothing is made that would need them, and what cannot be
@@ -271,10 +241,8 @@ func TestPackage(t *testing.T) {
 		}
 		packed = append(packed, strings.TrimSpace(out))
 	}
-	first, err := os.ReadFile(packed[0])
-	check(t, err)
-	second, err := os.ReadFile(packed[1])
-	check(t, err)
+	first := check.Value(os.ReadFile(packed[0]))(t)
+	second := check.Value(os.ReadFile(packed[1]))(t)
 	if !bytes.Equal(first, second) {
 		t.Error("two packages of one chart differ")
 	}
@@ -289,14 +257,5 @@ func TestPackage(t *testing.T) {
 func TestPageIsInStep(t *testing.T) {
 	program := servertest.Program(t, servers.HelmName, "helm-docs")
 	got := must(t, program, "--chart-search-root", folder, "--chart-to-generate", folder, "--dry-run", "--log-level", "error", "--skip-version-footer")
-	page := filepath.Join(folder, "README.md")
-	if *update {
-		if err := os.WriteFile(page, []byte(strings.TrimSpace(got)+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(page)
-	if err != nil || strings.TrimSpace(got) != strings.TrimSpace(string(want)) {
-		t.Errorf("%s is not in step (%v): go test ./tests/chart -run TestPageIsInStep -update\n%s", page, err, firstDifference(strings.TrimSpace(got), strings.TrimSpace(string(want))))
-	}
+	golden.Match(t, filepath.Join(folder, "README.md"), strings.TrimSpace(got)+"\n")
 }

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
@@ -75,10 +76,7 @@ metadata:
 	}
 	var kinds []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Value(os.ReadFile(file))(t)
 		for _, o := range objects(t, string(text)) {
 			c.apply(t, definitions, o.name(), asYAML(t, o))
 			kinds = append(kinds, o.at("spec", "names")["kind"].(string))
@@ -297,9 +295,7 @@ func (c *cluster) inventory(t *testing.T, namespace string) []string {
 func (c *cluster) list(t *testing.T, path string) []object {
 	t.Helper()
 	var has struct{ Items []object }
-	if err := c.ask(t.Context(), path, &has); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.ask(t.Context(), path, &has))
 	return has.Items
 }
 
@@ -314,10 +310,7 @@ func (c *cluster) ask(ctx context.Context, path string, into any) error {
 // apply makes an object, by the server.
 func (c *cluster) apply(t *testing.T, path, name, text string) {
 	t.Helper()
-	_, err := c.Call(t.Context(), http.MethodPatch, path+"/"+name+"?fieldManager=test&force=true", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Value(c.Call(t.Context(), http.MethodPatch, path+"/"+name+"?fieldManager=test&force=true", []byte(text)))(t)
 }
 
 func (c *cluster) helm(t *testing.T, namespace string, args ...string) {
@@ -364,9 +357,6 @@ func (c *cluster) await(t *testing.T, what string, so func() (bool, error)) {
 
 func asYAML(t *testing.T, o object) string {
 	t.Helper()
-	text, err := yaml.Marshal(map[string]any(o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(yaml.Marshal(map[string]any(o)))(t)
 	return string(text)
 }

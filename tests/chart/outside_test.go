@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // way is where a request for a path goes.
@@ -60,10 +62,9 @@ func service(all []way, path string) (name string) {
 // Gateway API, in one process and in several, and what is for the cluster alone does not.
 func TestClientsOutsideReachWhatTheyAskFor(t *testing.T) {
 	helm := helm(t)
-	text, err := os.ReadFile(filepath.Join("..", "..", "api", "openapi.json"))
-	check(t, err)
+	text := check.Value(os.ReadFile(filepath.Join("..", "..", "api", "openapi.json")))(t)
 	var api struct{ Paths map[string]any }
-	check(t, json.Unmarshal(text, &api))
+	check.OK(t, json.Unmarshal(text, &api))
 	if len(api.Paths) == 0 {
 		t.Fatal("the API has no paths")
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
 )
@@ -91,9 +92,7 @@ func startPod(t *testing.T, all []object, bin string) string {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	address, ended := make(chan string, 1), make(chan error, 1)
 	var said strings.Builder // read once the process has ended
 	go func() {
@@ -128,7 +127,7 @@ func mounted(t *testing.T, all []object, spec object, gid int) string {
 	t.Helper()
 	root := t.TempDir()
 	for dir := root; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
-		check(t, os.Chmod(dir, 0o755)) // other users pass
+		check.OK(t, os.Chmod(dir, 0o755)) // other users pass
 	}
 	secrets := map[string]object{}
 	for _, v := range spec["volumes"].([]any) {
@@ -140,18 +139,18 @@ func mounted(t *testing.T, all []object, spec object, gid int) string {
 	for _, m := range c["volumeMounts"].([]any) {
 		mount := object(m.(map[string]any))
 		dir := filepath.Join(root, mount["mountPath"].(string))
-		check(t, os.MkdirAll(dir, 0o755))
+		check.OK(t, os.MkdirAll(dir, 0o755))
 		secret, ok := secrets[mount["name"].(string)]
 		if !ok {
-			check(t, os.Chown(dir, 0, gid))
-			check(t, os.Chmod(dir, 0o775|os.ModeSetgid))
+			check.OK(t, os.Chown(dir, 0, gid))
+			check.OK(t, os.Chmod(dir, 0o775|os.ModeSetgid))
 			continue
 		}
 		for _, i := range secret["items"].([]any) {
 			item := object(i.(map[string]any))
 			file := filepath.Join(dir, item["path"].(string))
 			write(t, file, secretData(t, all, secret["secretName"].(string), item["key"].(string)), os.FileMode(secret["defaultMode"].(int)))
-			check(t, os.Chown(file, 0, gid))
+			check.OK(t, os.Chown(file, 0, gid))
 		}
 	}
 	return root
@@ -237,12 +236,11 @@ func status(url string) int {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	text, err := os.ReadFile(from)
-	check(t, err)
+	text := check.Value(os.ReadFile(from))(t)
 	write(t, to, string(text), 0o755)
 }
 
 func write(t *testing.T, file, text string, mode os.FileMode) {
 	t.Helper()
-	check(t, os.WriteFile(file, []byte(text), mode))
+	check.OK(t, os.WriteFile(file, []byte(text), mode))
 }

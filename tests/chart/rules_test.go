@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
@@ -32,9 +33,7 @@ func rules(t *testing.T, file string) (alerts []string) {
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return alerts
 }
 
@@ -44,14 +43,9 @@ func TestAlertsFireAndEnd(t *testing.T) {
 	promtool, dir := servertest.Program(t, servers.PromtoolName, "promtool"), t.TempDir()
 	alerts := rules(t, filepath.Join(dir, "rules.yaml"))
 	must(t, promtool, "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(dir, "rules.yaml"))
-	text, err := os.ReadFile(filepath.Join("testdata", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(filepath.Join("testdata", "alerts.yaml")))(t)
 	tests := filepath.Join(dir, "alerts.yaml")
-	if err := os.WriteFile(tests, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(tests, text, 0o600))
 	must(t, promtool, "test", "rules", tests)
 	for _, alert := range alerts {
 		for state, value := range map[string]string{"firing": "1", "gone": "0"} {

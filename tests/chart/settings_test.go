@@ -14,15 +14,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/adapter/kubernetes"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/connect/kubernetes"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // own are the settings that have a place of their own in the values, or that the
 // chart decides.
 func own() []string {
 	return []string{
-		"data", "listen", "log.format", "nats.listen", "auth.mode", "auth.tokens_file", "auth.hosts", "auth.certificates.ca_file",
+		"data", "listen", "log.format", "auth.mode", "auth.tokens_file", "auth.hosts", "auth.certificates.ca_file",
 		"kafka.brokers", "kafka.prefix", "kafka.tls", "kafka.ca_file", "kafka.cert_file", "kafka.key_file",
 		"kafka.sasl", "kafka.username", "kafka.password",
 		"nats.url", "nats.prefix", "nats.token", "nats.credentials_file", "nats.nkey_file", "nats.ca_file", "nats.cert_file", "nats.key_file",
@@ -48,9 +49,7 @@ func TestEverySettingHasItsPlace(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &schema)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var want []string
 	secret := regexp.MustCompile(`(^|[._])(key|password|token)$`)
 	for _, key := range config.Keys() {
@@ -81,7 +80,7 @@ func TestOwnSettingsAreMade(t *testing.T) {
 		maps.Copy(made, environment(t, objects(t, render(t, helm, examples(t)["distributed"], "--set", set))))
 	}
 	for _, key := range config.Keys() {
-		never := []string{"nats.listen", "llm.api_key", "auth.hosts"} // the bus of a pod is its own; a file has the key; nothing is on loopback
+		never := []string{"llm.api_key", "auth.hosts"} // a file has the key; nothing is on loopback
 		if _, ok := made[key.Env()]; slices.Contains(own(), key.Name) && ok == slices.Contains(never, key.Name) {
 			t.Errorf("%s is made by no values", key.Name)
 		}
@@ -99,9 +98,8 @@ func TestAlertsHaveTheObjectiveOfTheServer(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(folder, "values.schema.json"))
-	check(t, err)
-	check(t, json.Unmarshal(text, &schema))
+	text := check.Value(os.ReadFile(filepath.Join(folder, "values.schema.json")))(t)
+	check.OK(t, json.Unmarshal(text, &schema))
 	helm, late := helm(t), regexp.MustCompile(`le=~"([^"]+)"`)
 	for _, objective := range append(schema.Properties.Settings.Properties.Objective.Enum, "") {
 		args := []string{"--set", "settings.freshness\\.objective=" + objective}
@@ -110,10 +108,8 @@ func TestAlertsHaveTheObjectiveOfTheServer(t *testing.T) {
 		}
 		all := objects(t, render(t, helm, examples(t)["scaled"], args...))
 		t.Setenv("TOOLSTREAM_FRESHNESS_OBJECTIVE", environment(t, all)["TOOLSTREAM_FRESHNESS_OBJECTIVE"])
-		server, err := config.Load("", nil)
-		check(t, err)
-		rules, err := json.Marshal(of(all, "PrometheusRule"))
-		check(t, err)
+		server := check.Value(config.Load("", nil))(t)
+		rules := check.Value(json.Marshal(of(all, "PrometheusRule")))(t)
 		bounds := late.FindAllStringSubmatch(strings.ReplaceAll(string(rules), `\"`, `"`), -1)
 		if len(bounds) == 0 {
 			t.Errorf("%q: no alert has a bound", objective)
@@ -129,10 +125,7 @@ func TestAlertsHaveTheObjectiveOfTheServer(t *testing.T) {
 
 // The kinds of a cluster that are read by default are all that can be.
 func TestEveryKindOfAClusterCanBeChosen(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(os.ReadFile(filepath.Join(folder, "values.yaml")))(t)
 	var values struct {
 		Sources struct{ Kubernetes struct{ Kinds []string } }
 	}
@@ -161,9 +154,7 @@ func TestServicesTakeTheirSettings(t *testing.T) {
 				}
 				t.Setenv(env, value)
 			}
-			if _, err := config.Load("", nil); err != nil {
-				t.Error(err)
-			}
+			check.Value(config.Load("", nil))(t)
 		})
 	}
 }
@@ -212,24 +203,14 @@ func containers(all []object) []object {
 
 // TestUnknownKeysAreRefused adds a key to every level of the values.
 func TestUnknownKeysAreRefused(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(folder, "values.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := check.Value(jsonschema.NewCompiler().Compile(filepath.Join(folder, "values.schema.json")))(t)
+	text := check.Value(os.ReadFile(filepath.Join(folder, "values.yaml")))(t)
 	read := func() map[string]any {
 		var values map[string]any
-		if err := yaml.Unmarshal(text, &values); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, yaml.Unmarshal(text, &values))
 		return asJSON(t, values)
 	}
-	if err := schema.Validate(read()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, schema.Validate(read()))
 	for _, path := range levels(read(), nil) {
 		values := read()
 		level := values
@@ -262,8 +243,6 @@ func asJSON(t *testing.T, values map[string]any) map[string]any {
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return out
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/measures"
+	"github.com/toolstream/toolstream/internal/kit/measures"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // expression is something that asks Prometheus.
@@ -79,10 +80,7 @@ func TestMetricsAskedForAreDeclared(t *testing.T) {
 // declared are the metrics of the code and the one that a rule of the chart records.
 func declared(t *testing.T) map[string]bool {
 	t.Helper()
-	all, err := measures.Declared(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Value(measures.Declared(filepath.Join("..", "..")))(t)
 	known := map[string]bool{"toolstream_searches_in_flight": true}
 	for _, m := range all {
 		known[m.Name] = true
@@ -93,15 +91,9 @@ func declared(t *testing.T) map[string]bool {
 // Pages name metrics that exist.
 func TestPagesNameMetricsThatThereAre(t *testing.T) {
 	known := declared(t)
-	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := check.Value(filepath.Glob(filepath.Join("..", "..", "docs", "*.md")))(t)
 	for _, page := range append(pages, filepath.Join(folder, "values.yaml")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Value(os.ReadFile(page))(t)
 		for _, m := range regexp.MustCompile("`(toolstream_[a-z_]+?)(_bucket|_sum|_count)?[`{]").FindAllStringSubmatch(string(text), -1) {
 			if !known[m[1]] {
 				t.Errorf("%s names %s, which is no metric", page, m[1])
@@ -110,12 +102,9 @@ func TestPagesNameMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-// Every alert has its section of the runbook, and the other way round.
+// Each alert has a section in the page, and each section an alert.
 func TestAlertsAreExplained(t *testing.T) {
-	runbook, err := os.ReadFile(filepath.Join("..", "..", "docs", "runbook.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Value(os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md")))(t)
 	alerts := 0
 	for _, rule := range of(objects(t, render(t, helm(t), examples(t)["scaled"])), "PrometheusRule") {
 		for _, g := range rule.at("spec")["groups"].([]any) {
@@ -125,18 +114,18 @@ func TestAlertsAreExplained(t *testing.T) {
 					continue
 				}
 				alerts++
-				if !strings.Contains(string(runbook), "\n## "+name+"\n") {
-					t.Errorf("docs/runbook.md has no section %s", name)
+				if !strings.Contains(string(page), "\n### "+name+"\n") {
+					t.Errorf("docs/troubleshooting.md has no section %s", name)
 				}
 				url, _ := object(r.(map[string]any)).at("annotations")["runbook_url"].(string)
-				if !strings.HasSuffix(url, "docs/runbook.md#"+strings.ToLower(name)) {
+				if !strings.HasSuffix(url, "docs/troubleshooting.md#"+strings.ToLower(name)) {
 					t.Errorf("%s leads to %s", name, url)
 				}
 			}
 		}
 	}
-	sections := strings.Split(string(runbook), "\n## Toolstream")[1:]
+	sections := strings.Split(string(page), "\n### Toolstream")[1:]
 	if alerts == 0 || alerts != len(sections) {
-		t.Errorf("%d alerts, %d sections of the runbook", alerts, len(sections))
+		t.Errorf("%d alerts, %d sections", alerts, len(sections))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
@@ -37,12 +38,8 @@ func newBrowser(t *testing.T) browser {
 	}
 	// Node looks for packages beside a script.
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS(".")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Dir(filepath.Dir(node)), filepath.Join(folder, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.CopyFS(folder, os.DirFS(".")))
+	check.OK(t, os.Symlink(filepath.Dir(filepath.Dir(node)), filepath.Join(folder, "node_modules")))
 	return browser{node, chromium, folder}
 }
 
@@ -83,10 +80,7 @@ func (b browser) run(t *testing.T, script string, a about, does map[string]func(
 	if os.Geteuid() == 0 {
 		a["arguments"] = []string{"--no-sandbox"} // root cannot have one
 	}
-	given, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	given := check.Value(json.Marshal(a))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.node, filepath.Join(b.folder, script+".mjs"), string(given))
@@ -94,17 +88,9 @@ func (b browser) run(t *testing.T, script string, a about, does map[string]func(
 	cmd.WaitDelay = time.Minute
 	var said strings.Builder
 	cmd.Stderr = &said
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := check.Value(cmd.StdinPipe())(t)
+	out := check.Value(cmd.StdoutPipe())(t)
+	check.OK(t, cmd.Start())
 	checks := follow(t, out, in, does)
 	if err := cmd.Wait(); err != nil || checks == 0 {
 		t.Fatalf("%s.mjs made %d checks: %v\n%s", script, checks, err, said.String())
@@ -139,8 +125,6 @@ func follow(t *testing.T, out io.Reader, in io.Writer, does map[string]func()) (
 			t.Errorf("a script asks for %q", l.Ask)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, lines.Err())
 	return checks
 }

@@ -3,46 +3,26 @@
 package console
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
-	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
-	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
-// built is where TestMain has put the binary, for every test of the package.
-const built = "TOOLSTREAM_CONSOLE_BINARY"
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
+func TestMain(m *testing.M) {
 	if os.Getenv(level.Servers) == "" && !level.InCampaign() {
-		return m.Run() // no test starts it
+		os.Exit(m.Run()) // no test starts it
 	}
-	dir, err := os.MkdirTemp("", "toolstream-console")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin := filepath.Join(dir, "toolstream")
-	if err := errors.Join(process.Compile(process.Toolstream, bin), os.Setenv(built, bin)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return servertest.Main(m)
+	os.Exit(process.Main(m))
 }
-
-func binary() string { return os.Getenv(built) }
 
 // cluster is what the distributed deployments of the package share.
 var cluster process.Cluster
@@ -68,7 +48,7 @@ func (c credentials) settings() []string {
 	return []string{
 		"TOOLSTREAM_AUTH_TOKENS_FILE=" + c.file, "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8", "TOOLSTREAM_AUDIT_SEARCHES=0.1",
 		// So that weights are learned within seconds.
-		"TOOLSTREAM_TRAINER_SAMPLE=8", "TOOLSTREAM_TRAINER_PUBLISH=100ms", "TOOLSTREAM_TRAINER_MIN_PAIRS=64", "TOOLSTREAM_TRAINER_HALF_LIFE=240000h",
+		"TOOLSTREAM_TRAINER_PUBLISH=100ms", "TOOLSTREAM_TRAINER_MIN_PAIRS=64", "TOOLSTREAM_TRAINER_HALF_LIFE=240000h",
 	}
 }
 
@@ -93,7 +73,7 @@ func newSite(t *testing.T, strays ...stray) *site {
 // start starts the server where it does not run.
 func (s *site) start(t *testing.T) {
 	t.Helper()
-	s.Process = process.StartIn(t, binary(), s.data, s.settings(), "--listen", "127.0.0.1:"+s.port)
+	s.Process = process.StartIn(t, process.Binary(), s.data, s.settings(), "--listen", "127.0.0.1:"+s.port)
 	s.Client.Token = s.admin
 }
 
@@ -112,9 +92,7 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 		if err == nil {
 			err = tokenfile.Add(s.file, token)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		b.run(t, "session", about.with("brief", secret), map[string]func(){"revoke": func() {
 			if err := tokenfile.Remove(s.file, token.ID()); err != nil {
 				t.Error(err)
@@ -147,18 +125,18 @@ func TestTheConsoleShowsTextAsText(t *testing.T) {
 	b.run(t, "hostile", s.hostile(t), nil)
 }
 
-// Where services run apart, the console of a query replica shows all of them.
+// If services run apart, the console of a query replica shows all of them. One process shows
+// how pages look.
 func TestTheConsoleOfServicesApart(t *testing.T) {
 	b := newBrowser(t)
 	c := newCredentials(t)
-	d := process.ServeIn(t, &cluster, binary(), c.settings())
+	d := process.ServeIn(t, &cluster, process.Binary(), c.settings())
 	s := &site{Process: d.Fronts()[0], credentials: c}
 	s.Client.Token = c.admin
 	front := &site{Process: d.Front(), credentials: c}
 	front.Client.Token = c.admin
 	lay(t, ofCluster(t, d), strays())
 	front.fill(t)
-	front.imports(t, dataSet(t, "mcp/tools.jsonl.gz"))
 	s.await(t, "dead letters", func(st status.Status) bool { return st.DeadLetters == len(strays()) })
-	b.run(t, "pages", s.about().thorough(), nil)
+	b.run(t, "pages", s.about(), nil)
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,9 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -61,7 +62,7 @@ func (s *site) fill(t *testing.T) {
 // imports imports a file or folder and waits until all of it can be searched.
 func (s *site) imports(t *testing.T, path string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary(), "import", path, "--wait", "--json", "--no-progress", "--server", s.Client.Server)
+	cmd := exec.CommandContext(t.Context(), process.Binary(), "import", path, "--wait", "--json", "--no-progress", "--server", s.Client.Server)
 	cmd.Env = append(os.Environ(), "TOOLSTREAM_TOKEN="+s.admin)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("import %s: %v\n%s\n%s", path, err, out, s.Log())
@@ -83,9 +84,7 @@ func (s *site) submit(t *testing.T, id, document string) {
 func (s *site) put(t *testing.T, id, document string) {
 	t.Helper()
 	var sent struct{ Description string }
-	if err := json.Unmarshal([]byte(document), &sent); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(document), &sent))
 	s.submit(t, id, document)
 	process.Await(t, id, func() (bool, error) {
 		var shown struct{ Document schema.Document }
@@ -128,9 +127,7 @@ func (s *site) source(t *testing.T, name string, spec source.Spec) {
 // grants replaces the grants, of which there are none yet.
 func (s *site) grants(t *testing.T, all ...policy.Grant) {
 	t.Helper()
-	if err := s.Client.Put(t.Context(), "/v1/grants", policy.Policy{Version: "0", Grants: all}, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Client.Put(t.Context(), "/v1/grants", policy.Policy{Version: "0", Grants: all}, nil))
 }
 
 // await waits until the status is as wanted.
@@ -151,14 +148,12 @@ func (s *site) teach(t *testing.T) {
 	t.Helper()
 	users := s.Client
 	users.Token = s.everybody
-	queries := queries(t)
+	queries := check.Value(dataset.ReadQueries(filepath.Join(registry, "queries.jsonl")))(t)
 	wanted := map[string]string{}
 	for range maxRounds {
-		for _, q := range queries {
-			answer, err := users.Search(t.Context(), schema.SearchRequest{Query: q, K: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, query := range queries {
+			q := query.Text
+			answer := check.Value(users.Search(t.Context(), schema.SearchRequest{Query: q, K: 10}))(t)
 			if wanted[q] == "" && len(answer.Results) > 2 {
 				wanted[q] = answer.Results[2].ID
 			}
@@ -169,9 +164,7 @@ func (s *site) teach(t *testing.T) {
 			}
 		}
 		var live schema.Weights
-		if err := s.Client.Get(t.Context(), "/v1/weights/live", nil, &live); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Client.Get(t.Context(), "/v1/weights/live", nil, &live))
 		if live.Trained > 0 {
 			return
 		}
@@ -182,26 +175,6 @@ func (s *site) teach(t *testing.T) {
 func feedback(t *testing.T, users client.Client, search, tool string) {
 	t.Helper()
 	for _, event := range []schema.FeedbackEvent{schema.Called, schema.Succeeded} {
-		if err := users.ReportFeedback(t.Context(), schema.Feedback{SearchID: search, ToolID: tool, Event: event}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, users.ReportFeedback(t.Context(), schema.Feedback{SearchID: search, ToolID: tool, Event: event}))
 	}
-}
-
-// queries are those of the sample registry.
-func queries(t *testing.T) (all []string) {
-	t.Helper()
-	f, err := os.Open(filepath.Join(registry, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var q struct{ Query string }
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, q.Query)
-	}
-	return all
 }

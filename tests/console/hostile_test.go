@@ -7,9 +7,10 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -56,10 +57,7 @@ func (s *site) hostile(t *testing.T) about {
 		return st.Tools+st.Quarantined >= len(texts) && st.DeadLetters == len(texts)
 	})
 	for _, text := range texts {
-		answer, err := s.Client.Search(t.Context(), schema.SearchRequest{Query: "ferry goats " + text, K: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := check.Value(s.Client.Search(t.Context(), schema.SearchRequest{Query: "ferry goats " + text, K: 10}))(t)
 		for _, r := range answer.Results {
 			feedback(t, s.Client, answer.SearchID, r.ID)
 		}
@@ -78,17 +76,14 @@ func hostileStrays(t *testing.T) (all []stray) {
 // document is one with a text in every part of it.
 func document(t *testing.T, text, description string) string {
 	t.Helper()
-	raw, err := json.Marshal(map[string]any{
+	raw := check.Value(json.Marshal(map[string]any{
 		"name": text, "title": text, "description": description,
 		"inputSchema": map[string]any{
 			"type": "object", "required": []string{text},
 			"properties": map[string]any{text: map[string]any{"type": "string", "description": text, "default": text, "examples": []string{text}}},
 		},
 		"annotations": map[string]any{"title": text}, "tags": []string{text}, text: text,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return string(raw)
 }
 

@@ -7,6 +7,7 @@ import (
 	"path"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/web"
 )
 
@@ -15,7 +16,7 @@ const most = 200 << 10
 
 func TestTheConsoleIsSmall(t *testing.T) {
 	var sent counter
-	err := fs.WalkDir(web.Files(), ".", func(name string, d fs.DirEntry, err error) error {
+	check.OK(t, fs.WalkDir(web.Files(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) != ".js" && path.Ext(name) != ".css" {
 			return err
 		}
@@ -31,10 +32,7 @@ func TestTheConsoleIsSmall(t *testing.T) {
 			return err
 		}
 		return z.Close()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Logf("scripts and styles have %d bytes with gzip, of %d that they may have", sent, most)
 	if sent == 0 || sent > most {
 		t.Errorf("scripts and styles have %d bytes with gzip: at least one, at most %d", sent, most)

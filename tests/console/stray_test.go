@@ -10,10 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/jetstream"
-	"github.com/toolstream/toolstream/internal/adapter/kafka"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/jetstream"
+	"github.com/toolstream/toolstream/internal/bus/kafka"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -41,21 +42,14 @@ func embedded(t *testing.T, folder string) bus {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	b, err := jetstream.Open(ctx, jetstream.Config{Dir: folder}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return check.Value(jetstream.Open(ctx, jetstream.Config{Dir: folder}, slog.New(slog.DiscardHandler)))(t)
 }
 
 // ofCluster returns the bus of a deployment.
 func ofCluster(t *testing.T, d *process.Distributed) bus {
 	t.Helper()
-	b, err := kafka.New(kafka.Config{Brokers: []string{d.Cluster.Kafka.Addr}, Prefix: d.Prefix},
-		kafka.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check.Value(kafka.New(kafka.Config{Brokers: []string{d.Cluster.Kafka.Addr}, Prefix: d.Prefix},
+		kafka.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))(t)
 	return b
 }
 
@@ -74,11 +68,7 @@ func lay(t *testing.T, b bus, strays []stray) {
 		if err == nil {
 			err = b.Publish(ctx, stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: events.Headers(&c)})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
-	if err := b.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.Close(ctx))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 )
@@ -55,9 +56,7 @@ func list(t *testing.T, p *process.Process) []row {
 			Tools  []row  `json:"tools"`
 			Cursor string `json:"cursor"`
 		}
-		if err := p.Client.Get(t.Context(), "/v1/tools", query, &page); err != nil {
-			t.Fatalf("list: %v", err)
-		}
+		check.OK(t, p.Client.Get(t.Context(), "/v1/tools", query, &page))
 		all = append(all, page.Tools...)
 		if page.Cursor == "" {
 			return all

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -98,9 +99,7 @@ func newFleet(t *testing.T, d process.Deployment) *fleet {
 
 func (f *fleet) importAll(steps []step) {
 	f.t.Helper()
-	if err := f.feed(steps, func() {}); err != nil {
-		f.t.Fatal(err)
-	}
+	check.OK(f.t, f.feed(steps, func() {}))
 	f.settle(steps)
 }
 
@@ -152,9 +151,7 @@ func (f *fleet) kill(victims []string) {
 		f.d.Crash(f.t, own...)
 	}
 	for _, s := range others {
-		if err := s.Restart(f.t.Context()); err != nil {
-			f.t.Fatal(err)
-		}
+		check.OK(f.t, s.Restart(f.t.Context()))
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // step is one change that the driver sends: edition n of a tool, or its
@@ -83,15 +85,9 @@ func realTools(t *testing.T) (map[string]document, []string) {
 		t.Log("TOOLSTREAM_DATA is not set, or -short: made tools instead of real ones")
 		return madeTools(2000)
 	}
-	f, err := os.Open(filepath.Join(dir, "mcp", "tools.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(os.Open(filepath.Join(dir, "mcp", "tools.jsonl.gz")))(t)
 	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := check.Value(gzip.NewReader(f))(t)
 	tools, ids := map[string]document{}, []string{}
 	lines := bufio.NewScanner(unzipped)
 	for lines.Buffer(nil, 4<<20); lines.Scan(); {
@@ -99,9 +95,7 @@ func realTools(t *testing.T) (map[string]document, []string) {
 			ID            string   `json:"id"`
 			Documentation document `json:"documentation"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &row))
 		tools[row.ID] = row.Documentation
 		ids = append(ids, row.ID)
 	}

@@ -11,9 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/kafka"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/kafka"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -36,11 +37,7 @@ func (f *fleet) compare(where string, got, want map[string]*events.Vectors) {
 // one has several forms in memory.
 func encoded(t *testing.T, v *events.Vectors) []byte {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return check.Value(json.Marshal(v))(t)
 }
 
 // vectors returns the vectors of every tool that is there in the accepted
@@ -64,14 +61,9 @@ func (f *fleet) embedded(d *process.Distributed) map[string]events.Change {
 	f.t.Helper()
 	cfg := kafka.Config{Brokers: []string{cluster.Kafka.Addr}, Prefix: d.Prefix}
 	bus, err := kafka.New(cfg, kafka.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check.OK(f.t, err)
 	defer bus.Close(context.WithoutCancel(f.t.Context()))
-	ends, err := bus.End(f.t.Context(), events.ToolsEmbedded)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	ends := check.Value(bus.End(f.t.Context(), events.ToolsEmbedded))(f.t)
 	ctx, cancel := context.WithTimeout(f.t.Context(), settleLimit)
 	defer cancel()
 	out := map[string]events.Change{}

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -36,11 +36,7 @@ func TestNothingHiddenIsShown(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tokens")
 	callers := intruders(t, file)
-	env := "TOOLSTREAM_AUTH_TOKENS_FILE=" + file
-	t.Run("embedded", func(t *testing.T) { attemptAll(t, process.Up(t, binary(), env), callers) })
-	t.Run("distributed", func(t *testing.T) {
-		attemptAll(t, process.ServeIn(t, &cluster, binary(), []string{env}, config.VectorsWeaviate, config.VectorsReplica), callers)
-	})
+	everywhere(t, func(t *testing.T, d process.Deployment) { attemptAll(t, d, callers) }, "TOOLSTREAM_AUTH_TOKENS_FILE="+file)
 }
 
 // intruder is a caller who may not see the provider "secret" of the tenant acme.
@@ -154,12 +150,10 @@ func fillAcme(t *testing.T, owner *client.Client, d process.Deployment) {
 	for _, front := range append(d.Fronts(), d.Front()) {
 		c := front.Client
 		c.Token = owner.Token
-		if err := process.Until(t.Context(), func() (bool, error) {
+		process.Await(t, "the tools are not listed", func() (bool, error) {
 			all := read(t, &c, catalogue...)
 			return strings.Count(all, `"id":"open/tool-`) == 10 && strings.Count(all, `"id":"secret`) == 11 && strings.Count(all, `"id":"mixed`) == 3, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 }
 
@@ -184,12 +178,8 @@ func read(t *testing.T, owner *client.Client, paths ...string) string {
 	var all strings.Builder
 	for _, path := range paths {
 		body, _, err := owner.Send(t.Context(), http.MethodGet, path, nil, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(&all, body); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.Value(io.Copy(&all, body))(t)
 		_ = body.Close()
 	}
 	return all.String()
@@ -238,9 +228,7 @@ func operationsOf(t *testing.T, c *client.Client) []call {
 		}
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
-	if err := c.Get(t.Context(), "/openapi.json", nil, &doc); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Get(t.Context(), "/openapi.json", nil, &doc))
 	var out []call
 	for path, methods := range doc.Paths {
 		if path == "/metrics" {

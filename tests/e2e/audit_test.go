@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/audit"
+	"github.com/toolstream/toolstream/internal/access/audit"
 	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
@@ -18,10 +18,7 @@ const everySearch = "TOOLSTREAM_AUDIT_SEARCHES=1"
 // whoever changes it is found out.
 func TestTheAuditLogHolds(t *testing.T) {
 	t.Parallel()
-	t.Run("embedded", func(t *testing.T) { auditHolds(t, process.Up(t, binary(), everySearch)) })
-	t.Run("distributed", func(t *testing.T) {
-		auditHolds(t, process.ServeIn(t, &cluster, binary(), []string{everySearch}))
-	})
+	everywhere(t, auditHolds, everySearch)
 }
 
 // round is how many changes and searches stand between two crashes.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 )
 
@@ -24,23 +25,15 @@ func TestABackupIsRestored(t *testing.T) {
 	}
 	before, order := revisions(t, p, ""), found(t, p, "cross the strait", 3)
 	weights := live(t, p)
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Stop())
+	check.OK(t, os.CopyFS(backup, os.DirFS(data)))
 	p = up(t, data)
 	if o := at(t, p, "tools", "delete", "boat"); o.code != 0 {
 		t.Fatalf("delete: %+v", o)
 	}
 	put(t, p, "late", glider)
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Stop())
+	check.OK(t, os.RemoveAll(data))
 	p = up(t, backup)
 	if got := revisions(t, p, ""); !maps.Equal(got, before) {
 		t.Errorf("it holds %v, want %v", got, before)

@@ -14,7 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/sources"
@@ -31,20 +32,15 @@ func BenchmarkCalls(b *testing.B) {
 	defer overHTTP.Close()
 	api := httptest.NewServer(petAPI())
 	defer api.Close()
-	p := process.Up(b, binary()).Front()
+	p := process.Up(b, process.Binary()).Front()
 	p.Client.HTTP = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
 	for name, spec := range map[string]source.Spec{
 		"http": {Kind: source.MCP, URL: overHTTP.URL}, "pets": {Kind: source.OpenAPI, URL: api.URL + "/openapi.json"},
 	} {
-		if err := p.Client.Put(b.Context(), "/v1/sources/"+name, spec, &sources.Source{}); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, p.Client.Put(b.Context(), "/v1/sources/"+name, spec, &sources.Source{}))
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "direct", Version: "1"}, nil).
-		Connect(b.Context(), &mcp.StreamableClientTransport{Endpoint: overHTTP.URL, HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	session := check.Value(mcp.NewClient(&mcp.Implementation{Name: "direct", Version: "1"}, nil).
+		Connect(b.Context(), &mcp.StreamableClientTransport{Endpoint: overHTTP.URL, HTTPClient: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}}, nil))(b)
 	defer session.Close()
 	plain := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
 	ada := schema.CallRequest{Arguments: json.RawMessage(`{"name":"Ada"}`)}
@@ -78,9 +74,7 @@ func BenchmarkCalls(b *testing.B) {
 	} {
 		b.Run(of.name, func(b *testing.B) {
 			call := through(of.id)
-			if err := process.Until(b.Context(), func() (bool, error) { return call(b.Context()) == nil, nil }); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, process.Until(b.Context(), func() (bool, error) { return call(b.Context()) == nil, nil }))
 			var times [2][]time.Duration
 			const turns = 10
 			for range turns {

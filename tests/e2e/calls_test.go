@@ -12,8 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/sources"
@@ -50,6 +50,23 @@ func greetOnStdio() int {
 	return 0
 }
 
+// serveMCP serves an MCP server until the test ends, and returns its address.
+func serveMCP(t *testing.T, s *mcp.Server) string {
+	t.Helper()
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server.URL
+}
+
+// addSource adds a source, which may be on this machine.
+func addSource(t *testing.T, p *process.Process, name string, spec source.Spec) {
+	t.Helper()
+	spec.AllowPrivate = spec.URL != ""
+	if err := p.Client.Put(t.Context(), "/v1/sources/"+name, spec, &sources.Source{}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
 // callTool calls a tool through a process.
 func callTool(t *testing.T, p *process.Process, id, arguments string) (schema.CallResult, error) {
 	t.Helper()
@@ -62,9 +79,7 @@ func texts(t *testing.T, r schema.CallResult) string {
 	var out []string
 	for _, raw := range r.Content {
 		var block struct{ Text string }
-		if err := json.Unmarshal(raw, &block); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(raw, &block))
 		out = append(out, block.Text)
 	}
 	return strings.Join(out, "\n")
@@ -74,29 +89,20 @@ func texts(t *testing.T, r schema.CallResult) string {
 // source speaks.
 func TestToolsAreCalledThrough(t *testing.T) {
 	t.Parallel()
-	const private = "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8"
-	t.Run("embedded", func(t *testing.T) { calledThrough(t, process.Up(t, binary(), private)) })
-	t.Run("distributed", func(t *testing.T) {
-		calledThrough(t, process.ServeIn(t, &cluster, binary(), []string{private, "TOOLSTREAM_CRAWL_COMMANDS=" + greeterCommand()}, config.VectorsReplica))
-	})
+	everywhere(t, calledThrough, crawlsLoopback, "TOOLSTREAM_CRAWL_COMMANDS="+greeterCommand())
 }
 
+// crawlsLoopback lets a deployment look at sources on this machine.
+const crawlsLoopback = "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8"
+
 func calledThrough(t *testing.T, d process.Deployment) {
-	server := greeter("the server")
-	overHTTP := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
-	t.Cleanup(func() { overHTTP.CloseClientConnections(); overHTTP.Close() })
+	overHTTP := serveMCP(t, greeter("the server"))
 	api := httptest.NewServer(petAPI())
 	t.Cleanup(api.Close)
 	p := d.Front()
-	for name, spec := range map[string]source.Spec{
-		"http":  {Kind: source.MCP, URL: overHTTP.URL, AllowPrivate: true},
-		"stdio": {Kind: source.MCP, Command: strings.Fields(greeterCommand())},
-		"pets":  {Kind: source.OpenAPI, URL: api.URL + "/openapi.json", AllowPrivate: true},
-	} {
-		if err := p.Client.Put(t.Context(), "/v1/sources/"+name, spec, &sources.Source{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	addSource(t, p, "http", source.Spec{Kind: source.MCP, URL: overHTTP})
+	addSource(t, p, "stdio", source.Spec{Kind: source.MCP, Command: strings.Fields(greeterCommand())})
+	addSource(t, p, "pets", source.Spec{Kind: source.OpenAPI, URL: api.URL + "/openapi.json"})
 	comeTo(t, p, "http/greet", "pets/GET /pets/{name}", "stdio/greet")
 	for id, want := range map[string]string{"http/greet": "the server greets Ada", "stdio/greet": "the command greets Ada", "pets/GET /pets/{name}": `{"name":"Ada"}`} {
 		r, err := callTool(t, p, id, `{"name":"Ada"}`)
@@ -108,9 +114,7 @@ func calledThrough(t *testing.T, d process.Deployment) {
 		}
 	}
 	var found schema.SearchResponse
-	if err := p.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: "greet a person"}, &found); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: "greet a person"}, &found))
 	r, err := callTool(t, p, "http/greet", `{"name":"nobody"}`)
 	if err != nil || r.Outcome != schema.CallToolError || r.SearchID != found.SearchID {
 		t.Errorf("a failed call: %+v, %v", r, err)

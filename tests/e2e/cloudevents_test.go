@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,17 +40,15 @@ func notify(t *testing.T, p *process.Process, media, body string, headers ...str
 // shows waits until every process shows a tool under a name, "" for not at all.
 func shows(t *testing.T, d process.Deployment, id, name string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for _, p := range d.Fronts() {
 		last := ""
-		err := process.Until(ctx, func() (bool, error) {
+		err := until(t, func() (bool, error) {
 			e, there := get(t, p, id)
 			last = e.Name
 			return there == (name != "") && e.Name == name, nil
 		})
 		if err != nil {
-			t.Fatalf("%s is shown as %q, want %q: %v\n%s", id, last, name, err, p.Log())
+			t.Fatalf("%s is shown as %q, want %q: %v", id, last, name, err)
 		}
 	}
 }

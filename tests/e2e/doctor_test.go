@@ -1,14 +1,14 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/app"
-	runs "github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/server"
+	runs "github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 )
@@ -17,10 +17,8 @@ import (
 // there are none, that nothing is.
 func diagnosed(t *testing.T, p *process.Process, says ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var last outcome
-	err := process.Until(ctx, func() (bool, error) {
+	err := until(t, func() (bool, error) {
 		last = at(t, p, "doctor", "--json")
 		var report struct {
 			Findings []struct {
@@ -51,7 +49,7 @@ func diagnosed(t *testing.T, p *process.Process, says ...string) {
 
 func TestDoctorNamesWhatIsBroken(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
 	diagnosed(t, d.Front())
@@ -75,13 +73,11 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 func processesTell(t *testing.T, d *process.Distributed) {
 	t.Helper()
 	var s runs.Status
-	if err := d.Front().Client.Get(t.Context(), "/v1/status", nil, &s); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.Front().Client.Get(t.Context(), "/v1/status", nil, &s))
 	count := map[string]int{}
 	for _, p := range s.Processes {
 		count[strings.Join(p.Services, " ")]++
-		if searches := p.Services[0] == app.QueryService; !p.Ready || p.Version == "" || (p.Weights != "") != searches {
+		if searches := p.Services[0] == server.QueryService; !p.Ready || p.Version == "" || (p.Weights != "") != searches {
 			t.Errorf("%+v", p)
 		}
 	}

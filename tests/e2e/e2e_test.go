@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,46 +19,38 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/toolstream/toolstream/internal/indexmgr"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/server/reindex"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
-	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// built is where TestMain has put the binary, for every test of the package.
-const built = "TOOLSTREAM_E2E_BINARY"
-
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
 	if len(os.Args) == 2 && os.Args[1] == greets {
-		return greetOnStdio()
+		os.Exit(greetOnStdio())
 	}
-	dir, err := os.MkdirTemp("", "toolstream-e2e")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin := filepath.Join(dir, "toolstream")
-	if err := errors.Join(process.Compile(process.Toolstream, bin), os.Setenv(built, bin)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return servertest.Main(m)
+	os.Exit(process.Main(m))
 }
-
-func binary() string { return os.Getenv(built) }
 
 // up starts a process on the data folder.
 func up(t *testing.T, data string, args ...string) *process.Process {
 	t.Helper()
-	return process.Start(t, binary(), data, args...)
+	return process.Start(t, process.Binary(), data, args...)
+}
+
+// patience bounds what would otherwise wait for ever.
+const patience = time.Minute
+
+// until is process.Until with the patience of this package.
+func until(t *testing.T, check func() (bool, error)) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return process.Until(ctx, check)
 }
 
 // outcome is how a command ended.
@@ -69,7 +62,7 @@ type outcome struct {
 // cli runs a command; stdin may be "".
 func cli(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary(), args...)
+	cmd := exec.CommandContext(t.Context(), process.Binary(), args...)
 	var out, errOut bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errOut
 	err := cmd.Run()
@@ -126,7 +119,7 @@ func load(t *testing.T, p *process.Process, args ...string) summary {
 	t.Helper()
 	o := at(t, p, append([]string{"import", "--wait", "--json"}, args...)...)
 	if o.code != 0 && o.code != 3 {
-		t.Fatalf("import %q: exit code %d\n%s\n%s", args, o.code, o.errOut, p.Log())
+		t.Fatalf("import %q: exit code %d\n%s", args, o.code, o.errOut)
 	}
 	var s summary
 	o.decode(t, &s)
@@ -141,26 +134,27 @@ func load(t *testing.T, p *process.Process, args ...string) summary {
 // replica has is searched by words before.
 func waitForVectors(t *testing.T, p *process.Process) {
 	t.Helper()
-	err := process.Until(t.Context(), func() (bool, error) {
+	check.OK(t, until(t, func() (bool, error) {
 		var s status.Status
 		err := p.Client.Get(t.Context(), "/v1/status", nil, &s)
 		return !slices.ContainsFunc(s.Stages, func(st status.Stage) bool {
-			return st.Name == indexmgr.WeaviateGroup && (st.Lag > 0 || st.Problem != "")
+			return st.Name == reindex.WeaviateGroup && (st.Lag > 0 || st.Problem != "")
 		}), err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
+// search returns an answer that lacks nothing. On a busy machine a part of the deployment may not
+// answer in time, so a degraded answer is asked for again.
 func search(t *testing.T, p *process.Process, req schema.SearchRequest) schema.SearchResponse {
 	t.Helper()
 	var answer schema.SearchResponse
-	if err := p.Client.Post(t.Context(), "/v1/search", req, &answer); err != nil {
-		t.Fatalf("search %.80q: %v\n%s", req.Query, err, p.Log())
-	}
-	if len(answer.Degraded) > 0 {
-		t.Fatalf("search %.80q: degraded: %v\n%s", req.Query, answer.Degraded, p.Log())
+	err := until(t, func() (bool, error) {
+		answer = schema.SearchResponse{}
+		err := p.Client.Post(t.Context(), "/v1/search", req, &answer)
+		return len(answer.Degraded) == 0, err
+	})
+	if err != nil {
+		t.Fatalf("search %.80q: degraded %q: %v", req.Query, answer.Degraded, err)
 	}
 	return answer
 }
@@ -195,7 +189,7 @@ func get(t *testing.T, p *process.Process, id string) (entity, bool) {
 		return e, false
 	}
 	if err != nil {
-		t.Fatalf("get %q: %v\n%s", id, err, p.Log())
+		t.Fatalf("get %q: %v", id, err)
 	}
 	return e, true
 }
@@ -213,9 +207,7 @@ func revisions(t *testing.T, p *process.Process, provider string) map[string]uin
 			Tools  []entity `json:"tools"`
 			Cursor string   `json:"cursor"`
 		}
-		if err := p.Client.Get(t.Context(), "/v1/tools", query, &page); err != nil {
-			t.Fatalf("list: %v\n%s", err, p.Log())
-		}
+		check.OK(t, p.Client.Get(t.Context(), "/v1/tools", query, &page))
 		for _, e := range page.Tools {
 			if _, twice := all[e.ID]; twice {
 				t.Errorf("%s is listed twice", e.ID)
@@ -234,7 +226,7 @@ func put(t *testing.T, p *process.Process, id, document string) {
 	t.Helper()
 	answer, _, err := p.Client.Send(t.Context(), http.MethodPut, client.Path("/v1/tools", id), nil, "application/json", strings.NewReader(document))
 	if err != nil {
-		t.Fatalf("put %q: %v\n%s", id, err, p.Log())
+		t.Fatalf("put %q: %v", id, err)
 	}
 	defer answer.Close()
 	var a struct {
@@ -245,7 +237,7 @@ func put(t *testing.T, p *process.Process, id, document string) {
 		t.Fatalf("put %q: %v", id, err)
 	}
 	if state := settled(t, p, a.ID, a.Revision); state != "indexed" {
-		t.Fatalf("put %q: %s\n%s", id, state, p.Log())
+		t.Fatalf("put %q: %s", id, state)
 	}
 }
 
@@ -253,7 +245,7 @@ func put(t *testing.T, p *process.Process, id, document string) {
 func settled(t *testing.T, p *process.Process, id string, revision uint64) string {
 	t.Helper()
 	state := ""
-	err := process.Until(t.Context(), func() (bool, error) {
+	process.Await(t, fmt.Sprintf("wait for %q", id), func() (bool, error) {
 		var answer struct {
 			States []struct {
 				State string `json:"state"`
@@ -266,9 +258,6 @@ func settled(t *testing.T, p *process.Process, id string, revision uint64) strin
 		state = answer.States[0].State
 		return state == "indexed" || state == "dead_lettered", nil
 	})
-	if err != nil {
-		t.Fatalf("wait for %q: %v\n%s", id, err, p.Log())
-	}
 	return state
 }
 
@@ -312,15 +301,10 @@ func memory(t *testing.T, p *process.Process, line string) int64 {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for text := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(text, line+":"); ok {
-			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			kib := check.Value(strconv.ParseInt(strings.Fields(rest)[0], 10, 64))(t)
 			return kib << 10
 		}
 	}
@@ -342,9 +326,7 @@ func dataSet(t *testing.T, name string) string {
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -24,29 +24,14 @@ func TestTwoProcessesOnOneFolder(t *testing.T) {
 	dir := t.TempDir()
 	first := up(t, dir)
 	put(t, first, "ferry", ferry)
-	start := time.Now()
 	o := cli(t, "", "up", "--data", dir, "--listen", "127.0.0.1:0")
 	if o.code != 1 || !strings.Contains(o.errOut, dir) || !strings.Contains(o.errOut, "another") {
 		t.Errorf("the second: %+v", o)
 	}
-	t.Logf("refused after %v: %s", time.Since(start), strings.TrimSpace(o.errOut))
 	put(t, first, "bread", bread)
-	if err := first.Stop(); err != nil {
-		t.Fatalf("stop: %v\n%s", err, first.Log())
-	}
+	check.OK(t, first.Stop())
 	if got := revisions(t, up(t, dir), ""); len(got) != 2 {
 		t.Errorf("after the first has ended: %v", got)
-	}
-}
-
-func TestAFolderThatCannotBe(t *testing.T) {
-	t.Parallel()
-	file := writeFile(t, "file", "no folder")
-	for _, dir := range []string{file, filepath.Join(file, "below")} {
-		o := cli(t, "", "up", "--data", dir, "--listen", "127.0.0.1:0")
-		if o.code != 1 || !strings.Contains(o.errOut, file) || !strings.Contains(o.errOut, "not a directory") {
-			t.Errorf("%s: %+v", dir, o)
-		}
 	}
 }
 
@@ -72,13 +57,9 @@ func TestAReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
 	p := up(t, dir)
 	put(t, p, "ferry", ferry)
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Stop())
 	mount(t, dir, dir, "", syscall.MS_BIND, "")
-	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
 	o := cli(t, "", "up", "--data", dir, "--listen", "127.0.0.1:0")
 	if o.code != 1 || !strings.Contains(o.errOut, dir) || !strings.Contains(o.errOut, "read-only") {
 		t.Errorf("%+v", o)
@@ -112,15 +93,10 @@ func TestAFullDisk(t *testing.T) {
 		t.Error("on a full disk a tool cannot be read")
 	}
 
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	err := process.Until(t.Context(), func() (bool, error) {
+	check.OK(t, os.Remove(filler))
+	process.Await(t, "there is room again and writes are refused", func() (bool, error) {
 		return send(t, p, http.MethodPut, "/v1/tools/late", "application/json", bread).status < 300, nil
 	})
-	if err != nil {
-		t.Fatalf("there is room again and writes are refused: %v\n%s", err, p.Log())
-	}
 	put(t, p, "later", `{"name":"later","description":"Rings the bell at noon."}`)
 	if got := best(t, p, "ring the bell"); got != "later" {
 		t.Errorf("afterwards a search finds %q", got)
@@ -133,7 +109,7 @@ func best(t *testing.T, p *process.Process, query string) string {
 	t.Helper()
 	var answer schema.SearchResponse
 	if err := p.Client.Post(t.Context(), "/v1/search", schema.SearchRequest{Query: query, K: 1}, &answer); err != nil {
-		t.Fatalf("search %q: %v\n%s", query, err, p.Log())
+		t.Fatalf("search %q: %v", query, err)
 	}
 	if d := answer.Degraded; len(d) > 1 || len(d) == 1 && d[0] != "impressions" || len(answer.Results) == 0 {
 		t.Fatalf("search %q: degraded: %v, %d results", query, d, len(answer.Results))
@@ -145,9 +121,7 @@ func best(t *testing.T, p *process.Process, query string) string {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	chunk := make([]byte, 1<<20)
 	for err == nil {
 		_, err = f.Write(chunk)
@@ -155,9 +129,7 @@ func fill(t *testing.T, path string) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("fill the disk: %v", err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, f.Close())
 }
 
 // writeUntilRefused puts tools and returns the first answer that is no success.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/scripted"
@@ -24,10 +25,7 @@ func listen(t *testing.T, cfg llmtest.Config) (*llmtest.Server, []string) {
 
 func listenAt(t *testing.T, address string, cfg llmtest.Config) *llmtest.Server {
 	t.Helper()
-	s, err := llmtest.Listen(t.Context(), address, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(llmtest.Listen(t.Context(), address, cfg))(t)
 	t.Cleanup(func() { _ = s.Close() }) // it may have been closed before
 	return s
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,12 +13,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
-	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
 // What a caller may not use is neither found nor described nor called by the MCP server.
@@ -35,20 +34,17 @@ func TestAgentsUseWhatGrantsAllow(t *testing.T) {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
 			})
 	}
-	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return warehouse }, nil))
-	t.Cleanup(func() { at.CloseClientConnections(); at.Close() })
+	url := serveMCP(t, warehouse)
 
 	file := filepath.Join(t.TempDir(), "tokens.yaml")
 	token := func(subject string, role identity.Role) string {
 		return tokentest.Add(t, file, identity.Caller{Tenant: "acme", Subject: subject, Role: role}, time.Time{})
 	}
 	owner := token("owner", identity.Admin)
-	p := process.Up(t, binary(), "TOOLSTREAM_AUTH_TOKENS_FILE="+file, "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8").Front()
+	p := process.Up(t, process.Binary(), "TOOLSTREAM_AUTH_TOKENS_FILE="+file, crawlsLoopback).Front()
 	p.Client.Token = owner
 	for _, name := range []string{"open", "vault"} {
-		if err := p.Client.Put(t.Context(), "/v1/sources/"+name, source.Spec{Kind: source.MCP, URL: at.URL, AllowPrivate: true}, &sources.Source{}); err != nil {
-			t.Fatal(err)
-		}
+		addSource(t, p, name, source.Spec{Kind: source.MCP, URL: url})
 	}
 	comeTo(t, p, "open/count", "open/empty", "vault/count", "vault/empty")
 	fillOne(t, &p.Client, "/v1/pins", map[string]any{"tools": []string{"open/count", "vault/count"}})
@@ -69,10 +65,7 @@ func TestAgentsUseWhatGrantsAllow(t *testing.T) {
 		{"stranger", "", ""},
 	} {
 		session := agentOf(t, p, token(tc.subject, identity.Calling))
-		list, err := session.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := check.Value(session.ListTools(t.Context(), nil))(t)
 		if pinned := slices.ContainsFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "open_count" }); pinned != (tc.found != "") {
 			t.Errorf("%s: the pinned tool is listed: %v", tc.subject, pinned)
 		}
@@ -96,10 +89,7 @@ func TestAgentsUseWhatGrantsAllow(t *testing.T) {
 		}
 		for _, name := range all {
 			before := ran.Load()
-			result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "call_tool", Arguments: map[string]any{"tool_name": name}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := check.Value(session.CallTool(t.Context(), &mcp.CallToolParams{Name: "call_tool", Arguments: map[string]any{"tool_name": name}}))(t)
 			if !result.IsError {
 				called = append(called, name)
 			}
@@ -117,11 +107,8 @@ func TestAgentsUseWhatGrantsAllow(t *testing.T) {
 func agentOf(t *testing.T, p *process.Process, token string) *mcp.ClientSession {
 	t.Helper()
 	client := &http.Client{Transport: bearer(token)}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: p.Client.Server + "/mcp", HTTPClient: client}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := check.Value(mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: p.Client.Server + "/mcp", HTTPClient: client}, nil))(t)
 	t.Cleanup(func() { _ = session.Close() })
 	return session
 }

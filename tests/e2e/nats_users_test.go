@@ -19,8 +19,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
-	"github.com/toolstream/toolstream/internal/pins"
-	"github.com/toolstream/toolstream/internal/questions"
+	"github.com/toolstream/toolstream/internal/server/mcpserver"
+	"github.com/toolstream/toolstream/internal/server/questions"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -34,38 +35,18 @@ const permissions = "../../deploy/nats/toolstream.conf"
 func permitted(t *testing.T) (url, seeds string) {
 	t.Helper()
 	cluster.Start(t, servers.NATSName) // it skips where no servers are wanted
-	home, err := servers.Provision(t.Context(), servers.NATSName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := check.Value(servers.Provision(t.Context(), servers.NATSName))(t)
 	seeds = t.TempDir()
 	var env []string
 	for _, user := range []string{"ingest", "standardizer", "embedder", "query", "trainer", "team-a-planner"} {
-		pair, err := nkeys.CreateUser()
-		if err != nil {
-			t.Fatal(err)
-		}
-		public, err := pair.PublicKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed, err := pair.Seed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(seeds, user+".nk"), seed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		pair := check.Value(nkeys.CreateUser())(t)
+		public := check.Value(pair.PublicKey())(t)
+		seed := check.Value(pair.Seed())(t)
+		check.OK(t, os.WriteFile(filepath.Join(seeds, user+".nk"), seed, 0o600))
 		env = append(env, "NATS_"+strings.ToUpper(strings.ReplaceAll(user, "-", "_"))+"="+public)
 	}
-	conf, err := filepath.Abs(permissions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := check.Value(filepath.Abs(permissions))(t)
+	l := check.Value(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	address := l.Addr().String()
 	l.Close()
 	dir := t.TempDir()
@@ -77,15 +58,11 @@ func permitted(t *testing.T) (url, seeds string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "nats.conf"), fmt.Appendf(nil, "listen: %q\njetstream { store_dir: %q }\ninclude toolstream.conf\n", address, filepath.Join(dir, "data")), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(home, "nats-server"), "-c", filepath.Join(dir, "nats.conf"))
 	var log bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -99,12 +76,9 @@ func permitted(t *testing.T) (url, seeds string) {
 // as connects as a user.
 func as(t *testing.T, url, seeds, user string) *nats.Conn {
 	t.Helper()
-	key, err := nats.NkeyOptionFromSeed(filepath.Join(seeds, user+".nk"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Value(nats.NkeyOptionFromSeed(filepath.Join(seeds, user+".nk")))(t)
 	var nc *nats.Conn
-	err = process.Until(t.Context(), func() (bool, error) {
+	process.Await(t, user, func() (bool, error) {
 		var err error
 		nc, err = nats.Connect(url, key, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 		if errors.Is(err, nats.ErrNoServers) {
@@ -112,9 +86,6 @@ func as(t *testing.T, url, seeds, user string) *nats.Conn {
 		}
 		return err == nil, err
 	})
-	if err != nil {
-		t.Fatalf("%s: %v", user, err)
-	}
 	t.Cleanup(nc.Close)
 	return nc
 }
@@ -124,7 +95,7 @@ func as(t *testing.T, url, seeds, user string) *nats.Conn {
 func TestEachUserOfNATSHasWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	url, seeds := permitted(t)
-	d := process.ServeIn(t, &cluster, binary(), append(hurry(),
+	d := process.ServeIn(t, &cluster, process.Binary(), append(hurry(),
 		"TOOLSTREAM_NATS_URL="+url, "TOOLSTREAM_NATS_PREFIX=toolstream", "TOOLSTREAM_NATS_NKEY_FILE="+filepath.Join(seeds, "{service}.nk")))
 	if s := load(t, d.Front(), registry); s.Accepted == 0 || *s.Indexed != s.Accepted {
 		t.Fatalf("%+v", s)
@@ -132,7 +103,7 @@ func TestEachUserOfNATSHasWhatItNeeds(t *testing.T) {
 	agree(t, d)
 	queries, right := labelled(t)
 	(&session{t: t, p: d.Front(), wanted: right}).learn(queries) // weights of the trainer reach the queries
-	fillOne(t, &d.Front().Client, "/v1/pins", pins.Pins{Tools: []string{}})
+	fillOne(t, &d.Front().Client, "/v1/pins", mcpserver.Pins{Tools: []string{}})
 	fillOne(t, &d.Front().Client, "/v1/questions", questions.Questions{Version: "0", Questions: []questions.Question{}})
 	for _, name := range d.Replicas() {
 		for line := range strings.Lines(d.Replica(name).Log()) {
@@ -157,23 +128,11 @@ func TestEachUserOfNATSHasWhatItNeeds(t *testing.T) {
 func attack(t *testing.T, caller, trainer *nats.Conn) {
 	t.Helper()
 	const mine = "of-the-caller"
-	heard, err := trainer.SubscribeSync("_INBOX.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := check.Value(trainer.SubscribeSync("_INBOX.>"))(t)
 	weights := func() (last uint64) {
-		js, err := jetstream.New(trainer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := js.Stream(t.Context(), "KV_toolstream_weights")
-		if err != nil {
-			t.Fatal(err)
-		}
-		kv, err := js.KeyValue(t.Context(), "toolstream_weights")
-		if err != nil {
-			t.Fatal(err)
-		}
+		js := check.Value(jetstream.New(trainer))(t)
+		s := check.Value(js.Stream(t.Context(), "KV_toolstream_weights"))(t)
+		kv := check.Value(js.KeyValue(t.Context(), "toolstream_weights"))(t)
 		if _, err := kv.Get(t.Context(), "weights.live.of-the-caller"); !errors.Is(err, jetstream.ErrKeyNotFound) {
 			t.Errorf("the caller has written weights: %v", err)
 		}
@@ -190,28 +149,17 @@ func attack(t *testing.T, caller, trainer *nats.Conn) {
 			t.Errorf("%s is answered: %s", subject, msg.Data)
 		}
 		// The answer of a service would write what the caller may not.
-		if err := caller.PublishRequest("toolstream.search", subject, []byte(mine)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, caller.PublishRequest("toolstream.search", subject, []byte(mine)))
 	}
 	for _, subject := range []string{">", "toolstream.>", "toolstream.search.*.*", "$KV.>", "$JS.>", "$SYS.>", "_R_.>", "_INBOX"} {
-		s, err := caller.SubscribeSync(subject)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := caller.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if err := trainer.PublishRequest("toolstream.processes", trainer.NewRespInbox(), nil); err != nil {
-			t.Fatal(err)
-		}
+		s := check.Value(caller.SubscribeSync(subject))(t)
+		check.OK(t, caller.Flush())
+		check.OK(t, trainer.PublishRequest("toolstream.processes", trainer.NewRespInbox(), nil))
 		if msg, err := s.NextMsg(100 * time.Millisecond); err == nil {
 			t.Errorf("on %s the caller hears %s: %s", subject, msg.Subject, msg.Data)
 		}
 	}
-	if err := errors.Join(caller.Flush(), trainer.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(caller.Flush(), trainer.Flush()))
 	if now := weights(); now != first {
 		t.Errorf("the first record was %d, and is %d", first, now)
 	}

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -37,19 +38,17 @@ func answersWith(t *testing.T, d process.Deployment, degraded ...string) {
 // answerWith is answersWith for one replica.
 func answerWith(t *testing.T, p *process.Process, degraded ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var last schema.SearchResponse
-	err := process.Until(ctx, func() (bool, error) {
+	err := until(t, func() (bool, error) {
 		var err error
-		last, err = ask(ctx, p.Client, "cross the strait")
+		last, err = ask(t.Context(), p.Client, "cross the strait")
 		if err == nil && (len(last.Results) == 0 || last.Results[0].ID != "boat") {
 			err = fmt.Errorf("found %+v", last.Results)
 		}
 		return slices.Equal(last.Degraded, degraded), err
 	})
 	if err != nil {
-		t.Fatalf("%v; degraded is %q, want %q\n%s", err, last.Degraded, degraded, p.Log())
+		t.Fatalf("%v; degraded is %q, want %q", err, last.Degraded, degraded)
 	}
 }
 
@@ -59,16 +58,14 @@ func outage(t *testing.T, s *servers.Server, without func()) {
 	t.Helper()
 	s.Kill()
 	defer func() {
-		if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Restart(context.WithoutCancel(t.Context())))
 	}()
 	without()
 }
 
 func TestSearchesGoOnWithoutNATS(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
 	outage(t, cluster.NATS, func() {
@@ -84,7 +81,7 @@ func TestSearchesGoOnWithoutNATS(t *testing.T) {
 
 func TestSearchesGoOnWithoutKafka(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
 	outage(t, cluster.Kafka, func() {
@@ -100,7 +97,7 @@ func TestSearchesGoOnWithoutKafka(t *testing.T) {
 // accepted meanwhile gets there once it is back.
 func TestSearchesGoOnWithoutWeaviate(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary(), config.VectorsWeaviate, config.VectorsReplica)
+	d := process.Serve(t, &cluster, process.Binary(), config.VectorsWeaviate, config.VectorsReplica)
 	put(t, d.Front(), "boat", ferry)
 	put(t, d.Front(), "oven", bread)
 	revisions := agree(t, d)
@@ -126,22 +123,17 @@ func TestSearchesGoOnWithoutWeaviate(t *testing.T) {
 // kept waits until Weaviate holds tools in these revisions.
 func kept(t *testing.T, d *process.Distributed, revisions map[string]uint64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for id, revision := range revisions {
-		err := process.Until(ctx, func() (bool, error) {
+		process.Await(t, fmt.Sprintf("Weaviate does not come to hold %s in revision %d", id, revision), func() (bool, error) {
 			return d.InWeaviate(t, identity.DefaultTenant)[id] == fmt.Sprint(revision), nil
 		})
-		if err != nil {
-			t.Fatalf("Weaviate does not come to hold %s in revision %d: %v", id, revision, err)
-		}
 	}
 }
 
 // Services wait for Kafka for as long as they are told to live, and say so.
 func TestServicesWaitForKafka(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
 	early := []string{"ingest", "standardizer-1", "embedder-1", "query-1", "trainer"}
@@ -238,7 +230,7 @@ func searching(t *testing.T, d process.Deployment) (stop func()) {
 
 func TestARollingRestartFailsNoSearch(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	put(t, d.Front(), "boat", ferry)
 	agree(t, d)
 	stop := searching(t, d)
@@ -256,8 +248,6 @@ func TestARollingRestartFailsNoSearch(t *testing.T) {
 // which the services are named: they have to say what they lack.
 func readiness(t *testing.T, d *process.Distributed, lack string, unready ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for _, name := range d.Replicas() {
 		wanted := http.StatusOK
 		for _, service := range unready {
@@ -266,7 +256,7 @@ func readiness(t *testing.T, d *process.Distributed, lack string, unready ...str
 			}
 		}
 		var last answer
-		err := process.Until(ctx, func() (bool, error) {
+		err := until(t, func() (bool, error) {
 			last = send(t, d.Replica(name), http.MethodGet, "/readyz", "", "")
 			return last.status == wanted, nil
 		})

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -13,7 +12,8 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -33,11 +33,9 @@ func kafkaClient(d *process.Distributed) *kafkago.Client {
 // heard of the topic.
 func produce(t *testing.T, d *process.Distributed, topic events.Topic, partition int, records ...kafkago.Record) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var res *kafkago.ProduceResponse
-	err := process.Until(ctx, func() (_ bool, err error) {
-		res, err = kafkaClient(d).Produce(ctx, &kafkago.ProduceRequest{
+	err := until(t, func() (_ bool, err error) {
+		res, err = kafkaClient(d).Produce(t.Context(), &kafkago.ProduceRequest{
 			Topic: topicOf(d, topic), Partition: partition, RequiredAcks: kafkago.RequireAll, Records: kafkago.NewRecordReader(records...),
 		})
 		if err != nil && strings.Contains(err.Error(), "topic not found") {
@@ -62,10 +60,8 @@ func poison() map[string]string {
 // lettersAre waits until the letters of a state are as many as wanted.
 func lettersAre(t *testing.T, p *process.Process, state string, want int) []deadLetter {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var list []deadLetter
-	err := process.Until(ctx, func() (bool, error) {
+	err := until(t, func() (bool, error) {
 		list, _ = letters(t, p, state)
 		return len(list) == want, nil
 	})
@@ -74,7 +70,7 @@ func lettersAre(t *testing.T, p *process.Process, state string, want int) []dead
 		for _, l := range list {
 			keys = append(keys, l.ID+" "+l.Reason)
 		}
-		t.Fatalf("%d letters are %s, want %d: %q\n%s", len(list), state, want, keys, p.Log())
+		t.Fatalf("%d letters are %s, want %d: %q", len(list), state, want, keys)
 	}
 	return list
 }
@@ -88,7 +84,7 @@ func TestDeploymentOutlastsPoison(t *testing.T) {
 }
 
 func outlastsPoison(t *testing.T) {
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	p := d.Front()
 	poisoned := []events.Topic{events.ToolsRaw, events.ToolsStandardized, events.ToolsEmbedded, events.Searches, events.FeedbackTopic}
 	for _, topic := range poisoned {
@@ -133,13 +129,9 @@ func outlastsPoison(t *testing.T) {
 
 	// A replica with nothing in its folder reads all of it again.
 	var fresh struct{ Data string }
-	if err := d.Replica("query-2").Client.Get(t.Context(), "/v1/status", nil, &fresh); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.Replica("query-2").Client.Get(t.Context(), "/v1/status", nil, &fresh))
 	d.Kill("query-2")
-	if err := os.RemoveAll(fresh.Data); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(fresh.Data))
 	d.Start(t, "query-2")
 	agree(t, d)
 	d.Cycle(t, "ingest")
@@ -151,7 +143,7 @@ func outlastsPoison(t *testing.T) {
 // their next change, and what is seen of them does not go back.
 func TestTopicsThatGrow(t *testing.T) {
 	level.Campaign(t)
-	d := process.Serve(t, &cluster, binary())
+	d := process.Serve(t, &cluster, process.Binary())
 	p := d.Front()
 	const tools = 12
 	change := func(round int) map[string]uint64 {
@@ -174,10 +166,8 @@ func TestTopicsThatGrow(t *testing.T) {
 		}
 		before = newer(t, before, change(1+n))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	used := func() (bool, error) { // a record in the last partition of the last topic that tools pass
-		res, err := kafkaClient(d).ListOffsets(ctx, &kafkago.ListOffsetsRequest{
+		res, err := kafkaClient(d).ListOffsets(t.Context(), &kafkago.ListOffsetsRequest{
 			Topics: map[string][]kafkago.OffsetRequest{topicOf(d, events.ToolsEmbedded): {kafkago.LastOffsetOf(partitions), kafkago.LastOffsetOf(partitions + 1), kafkago.LastOffsetOf(partitions + 2)}},
 		})
 		if err != nil {
@@ -191,9 +181,7 @@ func TestTopicsThatGrow(t *testing.T) {
 		before = newer(t, before, change(int(time.Now().UnixNano()%1e9)))
 		return false, nil
 	}
-	if err := process.Until(ctx, used); err != nil {
-		t.Fatalf("nothing comes to the new partitions: %v", err)
-	}
+	process.Await(t, "nothing comes to the new partitions", used)
 	d.Restart(t)
 	p = d.Front()
 	if after := agree(t, d); !maps.Equal(before, after) {

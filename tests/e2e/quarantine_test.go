@@ -22,12 +22,9 @@ func TestDeploymentQuarantinesUntilReleased(t *testing.T) {
 		shown := func(want bool) {
 			t.Helper()
 			for _, p := range d.Fronts() {
-				err := process.Until(t.Context(), func() (bool, error) {
+				process.Await(t, fmt.Sprintf("shown is not %v", want), func() (bool, error) {
 					return slices.Contains(found(t, p, "zeppelins", 5), "zeppelin") == want, nil
 				})
-				if err != nil {
-					t.Fatalf("shown is not %v: %v", want, err)
-				}
 			}
 		}
 		release := func(id string, code int, says string) {
@@ -44,7 +41,7 @@ func TestDeploymentQuarantinesUntilReleased(t *testing.T) {
 		if o := at(t, p, "tools", "list", "--quarantined"); !strings.Contains(o.out, "zeppelin") || strings.Contains(o.out, "boat") || !strings.Contains(o.out, "instructions-in-text") {
 			t.Errorf("listed as held: %+v", o)
 		}
-		if o := at(t, p, "doctor"); !strings.Contains(o.out, "1 documents are in quarantine") {
+		if o := at(t, p, "doctor"); !strings.Contains(o.out, "1 document is in quarantine") {
 			t.Errorf("doctor: %+v", o)
 		}
 		release("zeppelin", 0, "zeppelin")

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
@@ -32,10 +33,7 @@ type gate struct {
 
 func newGate(t *testing.T, target string) *gate {
 	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := check.Value(url.Parse(target))(t)
 	g := &gate{asked: map[string]int{}, open: make(chan struct{})}
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +78,7 @@ func TestARealLanguageModel(t *testing.T) {
 	t.Parallel()
 	model := servertest.Start(t, servers.LlamaName)
 	g := newGate(t, "http://"+model.Addr)
-	d := process.Up(t, binary(), "TOOLSTREAM_LLM_BASE_URL="+g.url+"/v1", "TOOLSTREAM_LLM_MODEL=smollm2", "TOOLSTREAM_LLM_TIMEOUT=10m")
+	d := process.Up(t, process.Binary(), "TOOLSTREAM_LLM_BASE_URL="+g.url+"/v1", "TOOLSTREAM_LLM_MODEL=smollm2", "TOOLSTREAM_LLM_TIMEOUT=10m")
 	p := d.Front()
 	byRules := map[string]schema.Document{}
 	for id, raw := range calendar(t, 5) {
@@ -103,12 +101,9 @@ func TestARealLanguageModel(t *testing.T) {
 	if said == 0 {
 		t.Error("nothing that the model said was taken")
 	}
-	err := process.Until(t.Context(), func() (bool, error) {
+	process.Await(t, "the query is not rewritten", func() (bool, error) {
 		return search(t, p, schema.SearchRequest{Query: query}).Rewrite == schema.RewriteCache, nil
 	})
-	if err != nil {
-		t.Errorf("the query is not rewritten: %v\n%s", err, p.Log())
-	}
 	if again := g.twice(); again != "" {
 		t.Errorf("asked %s", again)
 	}
@@ -117,14 +112,9 @@ func TestARealLanguageModel(t *testing.T) {
 // calendar returns tools of the sample registry.
 func calendar(t *testing.T, n int) map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile("../../examples/registry/tools/calendar.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(os.ReadFile("../../examples/registry/tools/calendar.json"))(t)
 	var file struct{ Tools []json.RawMessage }
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &file))
 	out := map[string]string{}
 	for i, tool := range file.Tools[:n] {
 		out[fmt.Sprintf("calendar-%d", i)] = string(tool)
@@ -138,14 +128,11 @@ func calendar(t *testing.T, n int) map[string]string {
 func standardized(t *testing.T, p *process.Process, id string, was schema.Document) int {
 	t.Helper()
 	var is schema.Document
-	err := process.Until(t.Context(), func() (bool, error) {
+	process.Await(t, id, func() (bool, error) {
 		e, _ := get(t, p, id)
 		is = e.Document
 		return is.Standardized != nil && is.Standardized.Fallback != schema.FallbackPending, nil
 	})
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", id, err, p.Log())
-	}
 	if is.Name != was.Name || len(is.Parameters) != len(was.Parameters) || !strings.Contains(is.Description, was.Description) {
 		t.Errorf("%s: %+v, was %+v", id, is, was)
 		return 0

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 )
@@ -32,31 +33,21 @@ const (
 // lines reads the JSON Lines of a gzipped file.
 func lines[T any](t *testing.T, path string) []T {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(os.Open(path))(t)
 	defer f.Close()
-	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := check.Value(gzip.NewReader(f))(t)
 	var out []T
 	for r := bufio.NewReaderSize(unzipped, 1<<20); ; {
 		line, err := r.ReadBytes('\n')
 		if len(line) > 1 {
 			var v T
-			if err := json.Unmarshal(line, &v); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal(line, &v))
 			out = append(out, v)
 		}
 		if err == io.EOF {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 }
 

@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
+	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/lab/commands"
+	"github.com/toolstream/toolstream/internal/server/reindex"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -28,20 +29,19 @@ import (
 func distilled(t *testing.T) (name, env string) {
 	t.Helper()
 	dir := t.TempDir()
-	o := cli(t, "", "distill", "--texts", registry, "--teacher", "static", "--out", filepath.Join(dir, "second.static"), "--name", "second", "--cache", t.TempDir(),
-		"--dims", "64", "--rows", "4000", "--epochs", "2", "--no-progress")
-	if o.code != 0 {
-		t.Fatalf("distill: %+v", o)
+	args := []string{"distill", "--texts", registry, "--teacher", "static", "--out", filepath.Join(dir, "second.static"), "--name", "second", "--cache", t.TempDir(),
+		"--dims", "64", "--rows", "4000", "--epochs", "2"}
+	var errOut strings.Builder
+	if code := commands.Run(t.Context(), args, nil, io.Discard, &errOut); code != 0 {
+		t.Fatalf("distill: exit code %d: %s", code, errOut.String())
 	}
 	return "static:second.static", "TOOLSTREAM_MODELS_DIR=" + dir
 }
 
-func reindexReport(t *testing.T, p *process.Process) indexmgr.Report {
+func reindexReport(t *testing.T, p *process.Process) reindex.Report {
 	t.Helper()
-	var r indexmgr.Report
-	if err := p.Client.Get(t.Context(), "/v1/reindex", nil, &r); err != nil {
-		t.Fatalf("reindex: %v\n%s", err, p.Log())
-	}
+	var r reindex.Report
+	check.OK(t, p.Client.Get(t.Context(), "/v1/reindex", nil, &r))
 	return r
 }
 
@@ -49,26 +49,22 @@ func reindexReport(t *testing.T, p *process.Process) indexmgr.Report {
 // says so.
 func switched(t *testing.T, d process.Deployment, setting string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for _, p := range d.Fronts() {
-		var r indexmgr.Report
-		err := process.Until(ctx, func() (bool, error) {
+		var r reindex.Report
+		err := until(t, func() (bool, error) {
 			r = reindexReport(t, p)
-			return slices.ContainsFunc(r.Versions, func(g indexmgr.State) bool {
-				return g.Setting == setting && g.State == indexmgr.StateLive && g.Number == r.Target
+			return slices.ContainsFunc(r.Versions, func(g reindex.State) bool {
+				return g.Setting == setting && g.State == reindex.StateLive && g.Number == r.Target
 			}), nil
 		})
 		if err != nil {
-			t.Fatalf("%s is not searched: %+v, %v\n%s", setting, r, err, p.Log())
+			t.Fatalf("%s is not searched: %+v, %v", setting, r, err)
 		}
 		var status struct {
 			Model string `json:"model"`
 		}
-		if err := p.Client.Get(t.Context(), "/v1/status", nil, &status); err != nil {
-			t.Fatal(err)
-		}
-		if i := slices.IndexFunc(r.Versions, func(g indexmgr.State) bool { return g.Number == r.Live }); r.Versions[i].Model != status.Model {
+		check.OK(t, p.Client.Get(t.Context(), "/v1/status", nil, &status))
+		if i := slices.IndexFunc(r.Versions, func(g reindex.State) bool { return g.Number == r.Live }); r.Versions[i].Model != status.Model {
 			t.Errorf("status says %s, the plan %+v", status.Model, r.Versions[i])
 		}
 	}
@@ -85,16 +81,11 @@ const beacons = 20
 // undegraded waits until answers lack nothing.
 func undegraded(t *testing.T, d process.Deployment) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for _, p := range d.Fronts() {
-		err := process.Until(ctx, func() (bool, error) {
-			answer, err := ask(ctx, p.Client, "weather")
+		process.Await(t, "answers still lack something", func() (bool, error) {
+			answer, err := ask(t.Context(), p.Client, "weather")
 			return len(answer.Degraded) == 0, err
 		})
-		if err != nil {
-			t.Fatalf("answers still lack something: %v", err)
-		}
 	}
 }
 
@@ -135,10 +126,7 @@ func watchSearches(t *testing.T, d process.Deployment) *watchers {
 // end stops the searches, once there are some, none of which may have failed.
 func (w *watchers) end(t *testing.T) {
 	t.Helper()
-	err := process.Until(t.Context(), func() (bool, error) { return w.searches.Load() > 0 || w.failed.Load() != nil, nil })
-	if err != nil {
-		t.Error(err)
-	}
+	check.OK(t, until(t, func() (bool, error) { return w.searches.Load() > 0 || w.failed.Load() != nil, nil }))
 	w.stop()
 	w.group.Wait()
 	if failed := w.failed.Load(); failed != nil {
@@ -229,16 +217,14 @@ func (c *changes) end(t *testing.T) map[string]uint64 {
 // holds waits until every process that answers searches shows exactly this.
 func holds(t *testing.T, d process.Deployment, want map[string]uint64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	for n, p := range d.Fronts() {
 		var got map[string]uint64
-		err := process.Until(ctx, func() (bool, error) {
+		err := until(t, func() (bool, error) {
 			got = revisions(t, p, "")
 			return maps.Equal(got, want), nil
 		})
 		if err != nil {
-			t.Fatalf("replica %d shows %d tools, want %d: %s\n%s", n+1, len(got), len(want), firstDifference(got, want), p.Log())
+			t.Fatalf("replica %d shows %d tools, want %d: %s", n+1, len(got), len(want), firstDifference(got, want))
 		}
 	}
 }
@@ -308,16 +294,14 @@ func TestTheModelChangesUnderLoad(t *testing.T) {
 		put(t, d.Front(), "boat", ferry)
 		searching.end(t)
 		for _, p := range d.Fronts() {
-			err := process.Until(t.Context(), func() (bool, error) { _, there := get(t, p, "boat"); return there, nil })
+			err := until(t, func() (bool, error) { _, there := get(t, p, "boat"); return there, nil })
 			if r := reindexReport(t, p); err != nil || len(r.Versions) != 1 || r.Versions[0].Setting != second {
 				t.Errorf("%v, %+v", err, r)
 			}
 		}
 		if apart, ok := d.(*process.Distributed); ok {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
 			var classes []string
-			err := process.Until(ctx, func() (bool, error) {
+			err := until(t, func() (bool, error) {
 				classes = classesOf(t, cluster.Weaviate.Addr, apart.Alias)
 				return len(classes) == 1, nil
 			})
@@ -332,9 +316,7 @@ func TestTheModelChangesUnderLoad(t *testing.T) {
 func classesOf(t *testing.T, addr, alias string) []string {
 	t.Helper()
 	var schema struct{ Classes []struct{ Class string } }
-	if err := (&client.Client{Server: "http://" + addr, HTTP: http.DefaultClient}).Get(t.Context(), "/v1/schema", nil, &schema); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, (&client.Client{Server: "http://" + addr, HTTP: http.DefaultClient}).Get(t.Context(), "/v1/schema", nil, &schema))
 	var names []string
 	for _, c := range schema.Classes {
 		if strings.HasPrefix(c.Class, alias+"_") {
@@ -356,134 +338,61 @@ func most(t *testing.T, p *process.Process, query, feature string) (x float64) {
 // What was learned with a model, weights and the queries that tools were used for,
 // serves its searches alone, and serves them again after a step back.
 func TestWhatWasLearnedBelongsToItsModel(t *testing.T) {
+	t.Parallel()
 	second, env := distilled(t)
-	embedded(t, func(t *testing.T, d process.Deployment) {
-		p := d.Front()
-		load(t, p, registry)
-		queries, _ := labelled(t)
-		s := &session{t: t, p: p, wanted: favourites(t, p, queries)} // weights go live where they gain
-		s.learn(queries)
-		learned := "" // what is live then
-		for _, front := range d.Fronts() {
-			err := process.Until(t.Context(), func() (bool, error) {
-				s.round(queries[:1]) // it takes three sessions, and weights may be live before, and others after
-				list, _ := listWeights(t, p)
-				learned = list.Live
-				return ranksBy(t, front) == learned && most(t, front, queries[0], "usage.similar") > 0, nil
-			})
-			if err != nil {
-				t.Fatalf("what was asked before does not show: %v", err)
-			}
+	p := process.Up(t, process.Binary(), append(hurry(), env)...).Front()
+	load(t, p, registry)
+	queries, _ := labelled(t)
+	s := &session{t: t, p: p, wanted: favourites(t, p, queries)} // weights go live where they gain
+	s.learn(queries)
+	similar := func() bool { return most(t, p, queries[0], "usage.similar") > 0 }
+	learned := "" // the live version then
+	process.Await(t, "what was asked before does not show", func() (bool, error) {
+		s.round(queries[:1]) // it takes three sessions, and weights may be live before, and others after
+		list, _ := listWeights(t, p)
+		learned = list.Live
+		return ranksBy(t, p) == learned && similar(), nil
+	})
+	to := func(version string, args ...string) {
+		t.Helper()
+		if o := at(t, p, append([]string{"reindex"}, args...)...); o.code != 0 {
+			t.Fatalf("reindex %v: %+v", args, o)
 		}
-		to := func(args ...string) {
-			t.Helper()
-			if o := at(t, p, append([]string{"reindex"}, args...)...); o.code != 0 {
-				t.Fatalf("reindex %v: %+v", args, o)
-			}
-		}
-		to("--model", second)
-		for _, front := range d.Fronts() {
-			if v, x := ranksBy(t, front), most(t, front, queries[0], "usage.similar"); v != "builtin" || x != 0 {
-				t.Errorf("the next model ranks by %s, with %v of what was asked by the one before", v, x)
-			}
-			if most(t, front, queries[0], "usage.prior") == 0 {
-				t.Error("uses are of no model, and do not count")
-			}
-		}
-		waitUntilShown := func(version string) {
-			t.Helper()
-			err := process.Until(t.Context(), func() (bool, error) {
-				list, _ := listWeights(t, p)
-				return list.Live == version, nil
-			})
-			if err != nil {
-				t.Errorf("the trainer does not come to show %s: %v", version, err)
-			}
-		}
-		waitUntilShown("builtin")
-		to("--back")
-		for _, front := range d.Fronts() {
-			if v := ranksBy(t, front); v != learned {
-				t.Errorf("after a step back it ranks by %s, not by %s", v, learned)
-			}
-			// The trainer publishes the use of the model that is searched.
-			err := process.Until(t.Context(), func() (bool, error) { return most(t, front, queries[0], "usage.similar") > 0, nil })
-			if err != nil {
-				t.Errorf("what was asked before does not show again: %v", err)
-			}
-		}
-		waitUntilShown(learned)
-	}, append(hurry(), env)...)
-}
-
-// slowModel is an embedding endpoint that stops answering after a number of texts,
-// and refuses what a test wants it to.
-type slowModel struct {
-	*httptest.Server
-	left   atomic.Int64  // texts that are answered before it stops
-	held   chan struct{} // receives when somebody has to wait
-	open   chan struct{} // closed: nobody waits any more
-	refuse string        // texts with this in them are refused
-}
-
-func newSlowModel(t *testing.T, texts int64, refuse string) *slowModel {
-	m := &slowModel{refuse: refuse, held: make(chan struct{}, 1), open: make(chan struct{})}
-	m.left.Store(texts)
-	m.Server = httptest.NewServer(http.HandlerFunc(m.answer))
-	t.Cleanup(m.Close)
-	return m
-}
-
-func (m *slowModel) answer(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Input []string }
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	if m.left.Add(-int64(len(body.Input))) < 0 {
-		select {
-		case m.held <- struct{}{}:
-		default:
-		}
-		select {
-		case <-m.open:
-		case <-r.Context().Done():
-			return
+		if v := ranksBy(t, p); v != version {
+			t.Errorf("after reindex %v it ranks by %s, want %s", args, v, version)
 		}
 	}
-	var vectors []string
-	for _, text := range body.Input {
-		if strings.Contains(text, m.refuse) {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintln(w, `{"error":{"message":"this text is refused"}}`)
-			return
-		}
-		vectors = append(vectors, fmt.Sprintf(`{"embedding":%s}`, wordVector(text)))
+	waitUntilShown := func(version string) {
+		t.Helper()
+		process.Await(t, "the trainer does not come to show "+version, func() (bool, error) {
+			list, _ := listWeights(t, p)
+			return list.Live == version, nil
+		})
 	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(vectors, ","))
-}
-
-// wordVector counts the words of a text in eight places.
-func wordVector(text string) string {
-	v := [8]int{1}
-	for _, word := range strings.Fields(strings.ToLower(text)) {
-		h := fnv.New32a()
-		h.Write([]byte(word))
-		v[1+h.Sum32()%7]++
+	to("builtin", "--model", second)
+	if similar() {
+		t.Error("the next model ranks by what was asked by the one before")
 	}
-	raw, _ := json.Marshal(v)
-	return string(raw)
+	if most(t, p, queries[0], "usage.prior") == 0 {
+		t.Error("uses are of no model, and do not count")
+	}
+	waitUntilShown("builtin")
+	to(learned, "--back")
+	// The trainer publishes the use of the model that is searched.
+	process.Await(t, "what was asked before does not show again", func() (bool, error) { return similar(), nil })
+	waitUntilShown(learned)
 }
 
 // A new model's index goes on being built after its builders were killed, and what
 // the model cannot embed keeps the old one in use until somebody decides.
 func TestBuildingOutlivesCrashesAndWaitsForDeadLetters(t *testing.T) {
 	level.Campaign(t)
-	model := newSlowModel(t, 40, "bread")
-	t.Setenv("TOOLSTREAM_EMBEDDER_URL", model.URL+"/v1")
-	d := process.Serve(t, &cluster, binary())
-	put(t, d.Front(), "oven", bread)
+	model := newEndpoint(t)
+	model.broken.Store(true)
+	model.hold(40)
+	t.Setenv("TOOLSTREAM_EMBEDDER_URL", model.server.URL+"/v1")
+	d := process.Serve(t, &cluster, process.Binary())
+	put(t, d.Front(), "oven", `{"name":"bake_bread","description":"Bake a loaf in the sealed oven."}`)
 	for i := range beacons {
 		id, document, _ := beacon(i)
 		put(t, d.Front(), id, document)

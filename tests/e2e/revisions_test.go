@@ -6,18 +6,19 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/testing/process"
-	"github.com/toolstream/toolstream/services/query"
+	querycatalogue "github.com/toolstream/toolstream/services/query/catalogue"
 )
 
 // What was accepted of a tool is there from its first document on, through a delete, kill -9
-// and a restart, and the command line says what differs.
+// and a restart, and the command line says what differs. Every replica shows and finds the
+// last document.
 func TestDeploymentKeepsRevisions(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, d process.Deployment) {
-		kept := func(ops string) (list struct{ Revisions []query.Revision }) {
+		kept := func(ops string) (list struct{ Revisions []querycatalogue.Revision }) {
 			t.Helper()
 			var got string
-			err := process.Until(t.Context(), func() (bool, error) {
+			err := until(t, func() (bool, error) {
 				got = ""
 				if o := at(t, d.Front(), "tools", "revisions", "boats/ferry", "--json"); o.code == 0 {
 					o.decode(t, &list)
@@ -44,12 +45,19 @@ func TestDeploymentKeepsRevisions(t *testing.T) {
 			t.Fatalf("%+v", o)
 		}
 		kept("delete put put ")
+		shows(t, d, "boats/ferry", "")
 		put(t, d.Front(), "boats/ferry", `{"name": "ferry", "description": "Sells tickets."}`)
 		list := kept("put delete put put ")
+		shows(t, d, "boats/ferry", "ferry")
+		for _, p := range d.Fronts() {
+			if got := found(t, p, "tickets", 1); len(got) != 1 {
+				t.Errorf("added again, found %q", got)
+			}
+		}
 		if o := at(t, d.Front(), "tools", "diff", "boats/ferry"); !strings.Contains(o.out, "- \"Books a ferry across the lake.\"\n+ \"Sells tickets.\"") {
 			t.Errorf("diff: %+v", o)
 		}
-		var detail query.RevisionDetail
+		var detail querycatalogue.RevisionDetail
 		at(t, d.Front(), "tools", "diff", "boats/ferry", fmt.Sprint(list.Revisions[0].Revision), fmt.Sprint(list.Revisions[3].Revision), "--json").decode(t, &detail)
 		if len(detail.Differences) != 1 || string(detail.Differences[0].Before) != `"Books a ferry."` || detail.Document.Description != "Sells tickets." {
 			t.Errorf("%+v", detail)

@@ -24,21 +24,22 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
-	"github.com/toolstream/toolstream/internal/webhook"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
 // No secret is in anything that toolstream says: logs of every level, answers, traces,
 // metrics, the status, what commands print, the arguments of processes, and files; also
-// where servers fail and repeat what they were sent.
+// where servers fail and repeat what they were sent. The log has no text of documents and
+// queries either, and each line of it is JSON where a machine reads it.
 func TestNoSecretIsShown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"embedded", "distributed"} {
@@ -57,8 +58,15 @@ func TestNoSecretIsShown(t *testing.T) {
 				log += p.Log()
 			}
 			h.said("log", log)
-			if !strings.Contains(log, "level=DEBUG") {
-				t.Errorf("the log has no line of the level debug:\n%.500s", log)
+			for _, event := range []string{"DEBUG", "records are given up", "language model is not asked", "the cross-encoder does not answer", "queries cannot be embedded"} {
+				if !strings.Contains(log, event) {
+					t.Errorf("the log does not say %q:\n%.500s", event, log)
+				}
+			}
+			for line := range strings.Lines(log) {
+				if name == "embedded" && !json.Valid([]byte(line)) {
+					t.Errorf("not JSON: %s", line)
+				}
 			}
 			d.Restart(t)
 			h.commands(t, d.Front())
@@ -109,7 +117,7 @@ func (h *hush) refused(t *testing.T, name string, env []string, args ...string) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary(), args...)
+	cmd := exec.CommandContext(ctx, process.Binary(), args...)
 	cmd.Env = append(append(os.Environ(), "TOOLSTREAM_LOG_FORMAT=text"), env...)
 	said := &heard{}
 	cmd.Stdout, cmd.Stderr = said, said
@@ -167,10 +175,7 @@ func (k *heard) String() string {
 // freeAddress is one at which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -178,10 +183,7 @@ func freeAddress(t *testing.T) string {
 // serve answers every connection until the test ends, and returns where.
 func serve(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -423,11 +425,11 @@ func (h *hush) deploy(t *testing.T, apart bool) (process.Deployment, func() []*p
 		env = append(env, variable+"="+h.secret(name))
 	}
 	if !apart {
-		d := process.Up(t, binary(), append(env, "TOOLSTREAM_NATS_LISTEN="+freeAddress(t))...)
+		d := process.Up(t, process.Binary(), append(env, "TOOLSTREAM_NATS_LISTEN="+freeAddress(t), "TOOLSTREAM_LOG_FORMAT=json")...)
 		return d, d.Fronts
 	}
 	env = slices.DeleteFunc(env, func(set string) bool { return strings.HasPrefix(set, "TOOLSTREAM_WEAVIATE_API_KEY=") }) // a Weaviate that asks for none refuses it
-	d := process.ServeIn(t, &cluster, binary(), env, config.VectorsWeaviate, config.VectorsReplica)
+	d := process.ServeIn(t, &cluster, process.Binary(), env, config.VectorsWeaviate, config.VectorsReplica)
 	return d, func() (all []*process.Process) {
 		for _, name := range d.Replicas() {
 			all = append(all, d.Replica(name))
@@ -465,14 +467,10 @@ func (h *hush) credentials(t *testing.T) string {
 	t.Helper()
 	host := strings.TrimPrefix(h.public.URL, "http://")
 	file := filepath.Join(h.dir, "header")
-	if err := os.WriteFile(file, []byte(h.secret("header credential")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte(h.secret("header credential")), 0o600))
 	hosts := []string{host, freePort}
-	if err := os.WriteFile(filepath.Join(h.dir, "command"), []byte(`echo "cannot use $SECRET" >&2; exit 1`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(map[string]outbound.Credential{
+	check.OK(t, os.WriteFile(filepath.Join(h.dir, "command"), []byte(`echo "cannot use $SECRET" >&2; exit 1`), 0o600))
+	raw := check.Value(json.Marshal(map[string]outbound.Credential{
 		"bearer": {Kind: outbound.Bearer, Hosts: hosts, Env: "HUSH_BEARER"}, "header": {Kind: outbound.Header, Header: "X-Key", Hosts: hosts, File: file},
 		"oauth":     {Kind: outbound.OAuth, ClientID: "me", Hosts: hosts, Env: "HUSH_OAUTH"},
 		"fetched":   {Kind: outbound.OAuth, ClientID: "me", Hosts: hosts, Env: "HUSH_OAUTH", TokenURL: h.public.URL + "/bad/token"},
@@ -480,12 +478,9 @@ func (h *hush) credentials(t *testing.T) string {
 		"granted":   {Kind: outbound.OAuth, ClientID: "me", Hosts: hosts, Env: "HUSH_OAUTH", TokenURL: h.public.URL + "/granted"},
 		"aws":       {Kind: outbound.AWS, ClientID: "AKIA", Hosts: hosts, Env: "HUSH_AWS"},
 		"command":   {Kind: outbound.Variable, Variable: "SECRET", Commands: []string{h.command()}, Env: "HUSH_COMMAND"},
-		"key":       {Kind: outbound.Hook, Scheme: webhook.Key, Header: "X-Hook", Env: "HUSH_HOOK"},
-		"signed":    {Kind: outbound.Hook, Scheme: webhook.HMACSHA256, Header: "X-Signature", Env: "HUSH_SIGNED"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+		"key":       {Kind: outbound.Hook, Scheme: outbound.HookKey, Header: "X-Hook", Env: "HUSH_HOOK"},
+		"signed":    {Kind: outbound.Hook, Scheme: outbound.HookHMACSHA256, Header: "X-Signature", Env: "HUSH_SIGNED"},
+	}))(t)
 	return string(raw)
 }
 
@@ -494,12 +489,9 @@ func (h *hush) stored(name string) string { return h.plant(canaryOf{name: name, 
 
 func (h *hush) declared(t *testing.T) string {
 	t.Helper()
-	raw, err := json.Marshal(map[string]source.Spec{
+	raw := check.Value(json.Marshal(map[string]source.Spec{
 		"declared": {Kind: source.OpenAPI, AllowPrivate: true, URL: "http://" + freePort + "/?a=1&token=" + h.stored("query of a declared source")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return string(raw)
 }
 
@@ -508,7 +500,8 @@ func (h *hush) documents(t *testing.T, p *process.Process) {
 	t.Helper()
 	text := h.plant(canaryOf{name: "text of a document", text: true, stored: true})
 	for i := range 5 {
-		h.ask(t, p.Client.Server, http.MethodPut, fmt.Sprint("/v1/tools/bad", i), fmt.Sprintf(`{"name":"find_it","description":"Finds the %s %s by the shore.","api_key":%[2]q}`, failsWith, text), nil)
+		h.ask(t, p.Client.Server, http.MethodPut, fmt.Sprint("/v1/tools/bad", i), fmt.Sprintf(`{"name":"find_it","description":"Finds the %s %s by the shore.","api_key":%[2]q,
+			"inputSchema":{"type":"object","properties":{"island":{"type":"string","description":%[2]q}}},"examples":[%[2]q]}`, failsWith, text), nil)
 	}
 	h.ask(t, p.Client.Server, http.MethodPut, "/v1/tools/good", `{"name":"book_ferry","description":"Books a ferry."}`, nil)
 	for _, wrong := range []string{`{"name":"` + text, `{"` + text + `":}`, `{"name":["` + text + `"]}`, text, `{"description":"\ud800` + text + `"}`} {
@@ -516,20 +509,19 @@ func (h *hush) documents(t *testing.T, p *process.Process) {
 			h.ask(t, p.Client.Server, method, path, wrong, nil)
 		}
 	}
-	for _, query := range []string{failsWith + " " + text, "a ferry " + text} {
-		h.ask(t, p.Client.Server, http.MethodPost, "/v1/search", fmt.Sprintf(`{"query":%q,"explain":true,"rerank":"multi"}`, query), nil)
+	for i := range 5 { // until the language model is not asked any more
+		h.ask(t, p.Client.Server, http.MethodPost, "/v1/search", fmt.Sprintf(`{"query":"a ferry %d %s","explain":true,"rerank":"multi"}`, i, text), nil)
+	}
+	for _, search := range []string{`{"query":%q}`, `{"steps":["find a ferry",%q]}`, `{"query":%q,"k":-1}`} {
+		h.ask(t, p.Client.Server, http.MethodPost, "/v1/search", fmt.Sprintf(search, failsWith+" "+text), nil)
 	}
 	c := p.Client
 	c.Token = h.token
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := process.Until(ctx, func() (bool, error) {
+	process.Await(t, "no document was given up", func() (bool, error) {
 		var s status.Status
-		err := c.Get(ctx, "/v1/status", nil, &s)
+		err := c.Get(t.Context(), "/v1/status", nil, &s)
 		return s.DeadLetters >= 5, err
-	}); err != nil {
-		t.Fatalf("no document was given up: %v\n%s", err, p.Log())
-	}
+	})
 }
 
 // failingSources adds sources that fail in all ways, with all credentials, and one that
@@ -563,10 +555,7 @@ func (h *hush) failingSources(t *testing.T, p *process.Process) {
 	var wg sync.WaitGroup
 	for name, spec := range all {
 		spec.AllowPrivate = true
-		raw, err := json.Marshal(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(spec))(t)
 		wg.Go(func() {
 			h.ask(t, p.Client.Server, http.MethodPost, "/v1/sources:test", string(raw), nil)
 			h.ask(t, p.Client.Server, http.MethodPut, "/v1/sources/"+name, string(raw), nil)
@@ -576,13 +565,11 @@ func (h *hush) failingSources(t *testing.T, p *process.Process) {
 	wg.Wait()
 	c := p.Client
 	c.Token = h.token
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var unseen []string
 	failed := 0
-	if err := process.Until(ctx, func() (bool, error) {
+	if err := until(t, func() (bool, error) {
 		var list struct{ Sources []sources.Source }
-		err := c.Get(ctx, "/v1/sources", nil, &list)
+		err := c.Get(t.Context(), "/v1/sources", nil, &list)
 		unseen, failed = nil, 0
 		for _, s := range list.Sources {
 			if s.LastLook.IsZero() && !s.Paused {
@@ -726,7 +713,7 @@ func (h *hush) run(t *testing.T, env []string, args ...string) {
 
 func (h *hush) execute(t *testing.T, env []string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary(), args...)
+	cmd := exec.CommandContext(t.Context(), process.Binary(), args...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -768,10 +755,7 @@ func (h *hush) process(t *testing.T, p *process.Process) {
 		t.Skipf("the system does not tell the arguments of processes: %v", err)
 	}
 	h.said("arguments of the process", string(raw))
-	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	environment := check.Value(os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID())))(t)
 	h.run(t, strings.Split(strings.TrimRight(string(environment), "\x00"), "\x00"), "config", "print")
 	h.run(t, strings.Split(strings.TrimRight(string(environment), "\x00"), "\x00"), "config", "print", "--diff", "-o", "json")
 	args := strings.Split(string(raw), "\x00")

@@ -12,16 +12,16 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/adapter/mcpregistry"
-	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/source"
+	mcpadapter "github.com/toolstream/toolstream/internal/connect/mcp"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
 // shopTool adds a tool to an MCP server.
 func shopTool(s *mcp.Server, name, does string) {
-	s.AddTool(&mcp.Tool{Name: name, Description: does, InputSchema: map[string]any{"type": "object"}},
+	s.AddTool(&mcp.Tool{Name: name, Description: does, InputSchema: map[string]any{"type": "object"}, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{}, nil
 		})
@@ -30,11 +30,9 @@ func shopTool(s *mcp.Server, name, does string) {
 // comeTo waits until a process shows tools of these ids, and no others.
 func comeTo(t *testing.T, p *process.Process, ids ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var have []string
 	start := time.Now()
-	err := process.Until(ctx, func() (bool, error) {
+	err := until(t, func() (bool, error) {
 		have = have[:0]
 		for id := range revisions(t, p, "") {
 			have = append(have, id)
@@ -43,7 +41,7 @@ func comeTo(t *testing.T, p *process.Process, ids ...string) {
 		return slices.Equal(have, ids), nil
 	})
 	if err != nil {
-		t.Fatalf("there are %q, want %q\n%s", have, ids, p.Log())
+		t.Fatalf("there are %q, want %q", have, ids)
 	}
 	t.Logf("%v until there were %d tools", time.Since(start).Round(time.Millisecond), len(ids))
 }
@@ -52,11 +50,7 @@ func comeTo(t *testing.T, p *process.Process, ids ...string) {
 // deployment, and does as its source is told.
 func TestASourceIsFollowed(t *testing.T) {
 	t.Parallel()
-	const private = "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8"
-	t.Run("embedded", func(t *testing.T) { followed(t, process.Up(t, binary(), private)) })
-	t.Run("distributed", func(t *testing.T) {
-		followed(t, process.ServeIn(t, &cluster, binary(), []string{private}, config.VectorsReplica))
-	})
+	everywhere(t, followed, crawlsLoopback)
 }
 
 func followed(t *testing.T, d process.Deployment) {
@@ -70,11 +64,7 @@ func followed(t *testing.T, d process.Deployment) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 
-	var s sources.Source
-	spec := source.Spec{Kind: source.MCP, URL: server.URL, AllowPrivate: true}
-	if err := d.Front().Client.Put(t.Context(), "/v1/sources/shop", spec, &s); err != nil {
-		t.Fatal(err)
-	}
+	addSource(t, d.Front(), "shop", source.Spec{Kind: source.MCP, URL: server.URL})
 	comeTo(t, d.Front(), "shop/rent_boat", "shop/sell_rope")
 	shopTool(shop, "mend_net", "Mends a fishing net.")
 	comeTo(t, d.Front(), "shop/mend_net", "shop/rent_boat", "shop/sell_rope")
@@ -93,9 +83,7 @@ func followed(t *testing.T, d process.Deployment) {
 		t.Errorf("found %q", ids)
 	}
 
-	if err := d.Front().Client.Delete(t.Context(), "/v1/sources/shop", &s); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.Front().Client.Delete(t.Context(), "/v1/sources/shop", &sources.Source{}))
 	comeTo(t, d.Front())
 }
 
@@ -103,11 +91,7 @@ func followed(t *testing.T, d process.Deployment) {
 // run.
 func TestARegistryIsFollowedAndServed(t *testing.T) {
 	t.Parallel()
-	const private = "TOOLSTREAM_CRAWL_PRIVATE=127.0.0.0/8"
-	t.Run("embedded", func(t *testing.T) { registered(t, process.Up(t, binary(), private)) })
-	t.Run("distributed", func(t *testing.T) {
-		registered(t, process.ServeIn(t, &cluster, binary(), []string{private}, config.VectorsReplica))
-	})
+	everywhere(t, registered, crawlsLoopback)
 }
 
 func registered(t *testing.T, d process.Deployment) {
@@ -121,28 +105,21 @@ func registered(t *testing.T, d process.Deployment) {
 		fmt.Fprintf(w, `{"servers":[{"server":{"name":"example.harbour/shop","description":"Boats.","version":"1","remotes":[{"type":"streamable-http","url":"%s/mcp"}]}}],"metadata":{"count":1}}`, server.URL)
 	})
 
-	var s sources.Source
 	front := d.Front()
-	if err := front.Client.Put(t.Context(), "/v1/sources/r", source.Spec{Kind: source.MCPRegistry, URL: server.URL, AllowPrivate: true}, &s); err != nil {
-		t.Fatal(err)
-	}
+	addSource(t, front, "r", source.Spec{Kind: source.MCPRegistry, URL: server.URL})
 	comeTo(t, front, "r/example.harbour/shop/rent_boat")
 
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var entry mcpregistry.ServerEntry
-	if err := process.Until(ctx, func() (bool, error) {
-		err := front.Client.Get(ctx, "/v0.1/servers/example.harbour%2Fshop/versions/latest", nil, &entry)
+	var entry mcpadapter.ServerEntry
+	if err := until(t, func() (bool, error) {
+		err := front.Client.Get(t.Context(), "/v0.1/servers/example.harbour%2Fshop/versions/latest", nil, &entry)
 		return err == nil && entry.Server.Description == "Boats.", nil
 	}); err != nil {
-		t.Fatalf("%+v: %v\n%s", entry, err, front.Log())
+		t.Fatalf("%+v: %v", entry, err)
 	}
-	var list mcpregistry.ServerList
-	if err := front.Client.Get(ctx, "/v0.1/servers", nil, &list); err != nil || len(list.Servers) != 1 || list.Servers[0].Server.Remotes[0].URL != server.URL+"/mcp" {
+	var list mcpadapter.ServerList
+	if err := front.Client.Get(t.Context(), "/v0.1/servers", nil, &list); err != nil || len(list.Servers) != 1 || list.Servers[0].Server.Remotes[0].URL != server.URL+"/mcp" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := front.Client.Delete(t.Context(), "/v1/sources/r", &s); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, front.Client.Delete(t.Context(), "/v1/sources/r", &sources.Source{}))
 	comeTo(t, front)
 }

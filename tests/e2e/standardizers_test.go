@@ -27,7 +27,7 @@ func TestOneStandardizerAsks(t *testing.T) {
 		return repeating(r)
 	}})
 	env = append(env, fmt.Sprintf("TOOLSTREAM_LLM_PARALLEL=%d", atOnce), "TOOLSTREAM_LLM_REWRITE=off")
-	d := process.ServeIn(t, &cluster, binary(), env)
+	d := process.ServeIn(t, &cluster, process.Binary(), env)
 	p := d.Front()
 	for i := range tools {
 		put(t, p, fmt.Sprintf("ferry-%d", i), fmt.Sprintf(`{"name":"book_ferry_%d","description":"Books a ferry across strait number %d."}`, i, i))
@@ -46,7 +46,7 @@ func TestOneStandardizerAsks(t *testing.T) {
 	}
 	await := func(most int) {
 		t.Helper()
-		if err := process.Until(t.Context(), func() (bool, error) { return left() <= most, nil }); err != nil {
+		if err := until(t, func() (bool, error) { return left() <= most, nil }); err != nil {
 			t.Fatalf("%d documents wait: %v\n%s", left(), err, d.Replica("standardizer-2").Log())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -20,7 +21,7 @@ const listeners = 200
 // turns with and without 200 callers that listen to what changes, and reports the times of
 // both and how the medians and the 99th percentiles compare.
 func BenchmarkSearchBesideStreams(b *testing.B) {
-	d := process.Up(b, binary())
+	d := process.Up(b, process.Binary())
 	c := d.Front().Client
 	put := func(i, n int) {
 		body := map[string]any{"name": fmt.Sprintf("forecast %d", i), "description": fmt.Sprintf("Gives the weather forecast number %d of the city number %d.", n, i)}
@@ -36,9 +37,7 @@ func BenchmarkSearchBesideStreams(b *testing.B) {
 		err := c.Get(b.Context(), "/v1/status", nil, &s)
 		return s.Tools == 5000, err
 	}
-	if err := process.Until(b.Context(), indexed); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, process.Until(b.Context(), indexed))
 	writing, stop := context.WithCancel(b.Context())
 	var writer sync.WaitGroup
 	writer.Go(func() {
@@ -60,9 +59,7 @@ func BenchmarkSearchBesideStreams(b *testing.B) {
 		}
 		for i := range 200 {
 			begin := time.Now()
-			if _, err := c.Search(b.Context(), schema.SearchRequest{Query: fmt.Sprintf("weather of city number %d", i), K: 10}); err != nil {
-				b.Fatal(err)
-			}
+			check.Value(c.Search(b.Context(), schema.SearchRequest{Query: fmt.Sprintf("weather of city number %d", i), K: 10}))(b)
 			times[round%2] = append(times[round%2], time.Since(begin))
 			select {
 			case <-b.Context().Done():

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/status"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -21,9 +21,9 @@ import (
 func TestDeploymentTellsWhatChanges(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T, env string) process.Deployment{
-		"embedded": func(t *testing.T, env string) process.Deployment { return process.Up(t, binary(), env) },
+		"embedded": func(t *testing.T, env string) process.Deployment { return process.Up(t, process.Binary(), env) },
 		"distributed": func(t *testing.T, env string) process.Deployment {
-			return process.ServeIn(t, &cluster, binary(), []string{env})
+			return process.ServeIn(t, &cluster, process.Binary(), []string{env})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
@@ -31,62 +31,49 @@ const (
 )
 
 // A document is one trace from its acceptance until it can be searched, and so is
-// a search with all that it asks of others, whatever processes they come through.
-func TestADocumentAndASearchAreOneTraceEach(t *testing.T) {
+// a search with all that it asks of others, whatever processes they come through. Package
+// server tests the traces of one process.
+func TestDeploymentTracesADocumentAndASearch(t *testing.T) {
 	t.Parallel()
-	for name, apart := range map[string]bool{"embedded": false, "distributed": true} {
-		t.Run(name, func(t *testing.T) {
-			c := tracingtest.Collect(t)
-			_, env := listen(t, llmtest.Config{Answer: repeating})
-			env = append(env, c.Environment()...)
-			var d process.Deployment
-			if apart {
-				d = process.ServeIn(t, &cluster, binary(), env, config.VectorsWeaviate, config.VectorsReplica)
-			} else {
-				d = process.Up(t, binary(), env...)
-			}
-			body := fmt.Sprintf(`{"name":"book_ferry","description":"Books a ferry across the strait for a %s."}`, documentWord)
-			var accepted struct{ Revision uint64 }
-			within(t, d.Front(), documentTrace, http.MethodPut, "/v1/tools/boat?provider=harbour", body, &accepted)
-			if state := settled(t, d.Front(), "boat", accepted.Revision); state != "indexed" {
-				t.Fatalf("it is %s", state)
-			}
-			agree(t, d)
-			var answer struct {
-				Results  []struct{ ID string }
-				Degraded []string
-			}
-			within(t, d.Front(), searchTrace, http.MethodPost, "/v1/search", `{"query":"cross the strait with a `+queryWord+`","rerank":"multi"}`, &answer)
-			if len(answer.Results) != 1 || len(answer.Degraded) > 0 {
-				t.Fatalf("%+v", answer)
-			}
-			hold(t, c, documentTrace, documentSteps(apart))
-			hold(t, c, searchTrace, searchSteps(apart))
-			linked(t, c)
-			for _, s := range c.Spans() {
-				for key, value := range s.Attributes {
-					if strings.Contains(value, documentWord) || strings.Contains(value, queryWord) {
-						t.Errorf("span %s of %s has %s %q", s.Name, s.Service, key, value)
-					}
+	t.Run("distributed", func(t *testing.T) {
+		c := tracingtest.Collect(t)
+		_, env := listen(t, llmtest.Config{Answer: repeating})
+		d := process.ServeIn(t, &cluster, process.Binary(), append(env, c.Environment()...), config.VectorsWeaviate, config.VectorsReplica)
+		body := fmt.Sprintf(`{"name":"book_ferry","description":"Books a ferry across the strait for a %s."}`, documentWord)
+		var accepted struct{ Revision uint64 }
+		within(t, d.Front(), documentTrace, http.MethodPut, "/v1/tools/boat?provider=harbour", body, &accepted)
+		if state := settled(t, d.Front(), "boat", accepted.Revision); state != "indexed" {
+			t.Fatalf("it is %s", state)
+		}
+		agree(t, d)
+		var answer struct {
+			Results  []struct{ ID string }
+			Degraded []string
+		}
+		within(t, d.Front(), searchTrace, http.MethodPost, "/v1/search", `{"query":"cross the strait with a `+queryWord+`","rerank":"multi"}`, &answer)
+		if len(answer.Results) != 1 || len(answer.Degraded) > 0 {
+			t.Fatalf("%+v", answer)
+		}
+		hold(t, c, documentTrace, documentSteps)
+		hold(t, c, searchTrace, searchSteps)
+		linked(t, c)
+		for _, s := range c.Spans() {
+			for key, value := range s.Attributes {
+				if strings.Contains(value, documentWord) || strings.Contains(value, queryWord) {
+					t.Errorf("span %s of %s has %s %q", s.Name, s.Service, key, value)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // within calls a process as one who is within a trace.
 func within(t *testing.T, p *process.Process, trace, method, path, body string, into any) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, p.Client.Server+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Value(http.NewRequestWithContext(t.Context(), method, p.Client.Server+path, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Traceparent", "00-"+trace+"-"+callerSpan+"-01")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode >= 300 {
@@ -95,74 +82,41 @@ func within(t *testing.T, p *process.Process, trace, method, path, body string, 
 	if got := resp.Header.Get("Trace-Id"); got != trace {
 		t.Errorf("the answer names trace %q", got)
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, into))
 }
 
 // step is a span and the one within which it has to be.
 type step struct{ parent, span string }
 
 // documentSteps are the steps of a document, by the service that makes them.
-func documentSteps(apart bool) []step {
-	steps := []step{
-		{"", "ingest: PUT /v1/tools/{id}"},
-		{"ingest: PUT /v1/tools/{id}", "ingest: accept"},
-		{"ingest: accept", "ingest: send tools.raw"},
-		{"ingest: accept", "standardizer: standardizer process tools.raw"},
-		{"standardizer: standardizer process tools.raw", "embedder: embedder process tools.standardized"},
-		{"embedder: embedder process tools.standardized", "query: index-writer process tools.embedded"},
-	}
-	if apart {
-		steps = append(steps, step{"embedder: embedder process tools.standardized", "embedder: weaviate process tools.embedded"})
-	}
-	return placed(steps, apart)
+var documentSteps = []step{
+	{"", "ingest: PUT /v1/tools/{id}"},
+	{"ingest: PUT /v1/tools/{id}", "ingest: accept"},
+	{"ingest: accept", "ingest: send tools.raw"},
+	{"ingest: accept", "standardizer: standardizer process tools.raw"},
+	{"standardizer: standardizer process tools.raw", "embedder: embedder process tools.standardized"},
+	{"embedder: embedder process tools.standardized", "query: index-writer process tools.embedded"},
+	{"embedder: embedder process tools.standardized", "embedder: weaviate process tools.embedded"},
 }
 
 // searchSteps are those of a search, the first of them where it arrives.
-func searchSteps(apart bool) []step {
-	steps := []step{
-		{"query: POST /v1/search", "query: search"},
-		{"query: search", "query: rewrite"},
-		{"query: rewrite", "query: chat"},
-		{"query: search", "query: embed"},
-		{"query: embed", "query: embeddings"},
-		{"query: search", "query: index"},
-		{"query: index", "query: score fields"},
-		{"query: index", "query: suppliers"},
-		{"query: search", "query: answer"},
-		{"query: answer", "query: fuse"},
-		{"query: answer", "query: rerank"},
-		{"query: answer", "trainer: trainer-searches process searches"},
-	}
-	if !apart {
-		return placed(append(steps, step{"", "query: POST /v1/search"}), apart)
-	}
-	return placed(append(steps,
-		step{"", "ingest: POST /v1/search"},
-		step{"ingest: POST /v1/search", "ingest: pass on to query"},
-		step{"ingest: pass on to query", "query: POST /v1/search"},
-		step{"query: index", "query: weaviate search"},
-	), apart)
-}
-
-// placed names the processes: one, or one for each service.
-func placed(steps []step, apart bool) []step {
-	where := func(span string) string {
-		service, name, named := strings.Cut(span, ": ")
-		if named && !apart {
-			service = "embedded"
-		}
-		if named {
-			return "toolstream-" + service + ": " + name
-		}
-		return span
-	}
-	out := make([]step, len(steps))
-	for i, s := range steps {
-		out[i] = step{where(s.parent), where(s.span)}
-	}
-	return out
+var searchSteps = []step{
+	{"", "ingest: POST /v1/search"},
+	{"ingest: POST /v1/search", "ingest: pass on to query"},
+	{"ingest: pass on to query", "query: POST /v1/search"},
+	{"query: POST /v1/search", "query: search"},
+	{"query: search", "query: rewrite"},
+	{"query: rewrite", "query: chat"},
+	{"query: search", "query: embed"},
+	{"query: embed", "query: embeddings"},
+	{"query: search", "query: index"},
+	{"query: index", "query: weaviate search"},
+	{"query: index", "query: score fields"},
+	{"query: index", "query: suppliers"},
+	{"query: search", "query: answer"},
+	{"query: answer", "query: fuse"},
+	{"query: answer", "query: rerank"},
+	{"query: answer", "trainer: trainer-searches process searches"},
 }
 
 // hold waits until all steps of a trace have come, and checks that each of its
@@ -170,9 +124,7 @@ func placed(steps []step, apart bool) []step {
 func hold(t *testing.T, c *tracingtest.Collector, trace string, want []step) {
 	t.Helper()
 	missing := map[step]bool{}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	err := process.Until(ctx, func() (bool, error) {
+	err := until(t, func() (bool, error) {
 		missing = map[step]bool{}
 		for _, s := range want {
 			missing[s] = true
@@ -197,7 +149,7 @@ func steps(spans []tracingtest.Span, trace string) map[step]tracingtest.Span {
 	byID := map[string]string{}
 	for _, s := range spans {
 		if s.Trace == trace {
-			byID[s.ID] = s.Service + ": " + s.Name
+			byID[s.ID] = strings.TrimPrefix(s.Service, "toolstream-") + ": " + s.Name
 		}
 	}
 	out := map[step]tracingtest.Span{}
@@ -213,9 +165,7 @@ func steps(spans []tracingtest.Span, trace string) map[step]tracingtest.Span {
 func linked(t *testing.T, c *tracingtest.Collector) {
 	t.Helper()
 	want := map[string]bool{"standardizer process tools.raw batch": true, "embedder process tools.standardized batch": true, "index-writer process tools.embedded batch": true}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	err := process.Until(ctx, func() (bool, error) {
+	err := until(t, func() (bool, error) {
 		for _, s := range c.Spans() {
 			if slices.Contains(s.Linked, documentTrace) && s.Trace != documentTrace {
 				delete(want, s.Name)

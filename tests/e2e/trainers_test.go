@@ -1,11 +1,11 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -16,11 +16,9 @@ import (
 // the reason that another one does its work.
 func readyIs(t *testing.T, c client.Client, want bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	var last error
-	err := process.Until(ctx, func() (bool, error) {
-		body, _, err := c.Send(ctx, http.MethodGet, "/readyz", nil, "", nil)
+	err := until(t, func() (bool, error) {
+		body, _, err := c.Send(t.Context(), http.MethodGet, "/readyz", nil, "", nil)
 		if err == nil {
 			body.Close()
 		}
@@ -36,7 +34,7 @@ func readyIs(t *testing.T, c client.Client, want bool) {
 // over when the first one is gone.
 func TestOneTrainerWorks(t *testing.T) {
 	level.Campaign(t)
-	d := process.ServeIn(t, &cluster, binary(), hurry())
+	d := process.ServeIn(t, &cluster, process.Binary(), hurry())
 	p := d.Front()
 	d.Begin(t, "trainer-2")
 	second := d.Replica("trainer-2").Client
@@ -46,10 +44,7 @@ func TestOneTrainerWorks(t *testing.T) {
 		err = c.Post(t.Context(), "/v1/weights/builtin/promote", nil, &w)
 		return w, err
 	}
-	first, err := promote(d.Replica("trainer").Client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Value(promote(d.Replica("trainer").Client))(t)
 	waitUntilRanksBy(t, p, first.Version)
 	if w, err := promote(second); err == nil {
 		t.Errorf("the one that stands by made %s live", w.Version)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -31,23 +32,14 @@ func (k keycloak) endpoint(realm string) string {
 func (k keycloak) admin(t *testing.T, method, at string, body any) string {
 	t.Helper()
 	token := granted(t, k.endpoint("master"), url.Values{"grant_type": {"password"}, "client_id": {"admin-cli"}, "username": {"admin"}, "password": {"admin"}})
-	text, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(json.Marshal(body))(t)
 	if !strings.HasPrefix(at, string(k)) {
 		at = string(k) + "/admin/realms" + at
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, at, bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Value(http.NewRequestWithContext(t.Context(), method, at, bytes.NewReader(text)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(http.DefaultClient.Do(req))(t)
 	resp.Body.Close()
 	if resp.StatusCode >= http.StatusBadRequest {
 		t.Fatalf("%s %s: %s", method, at, resp.Status)
@@ -108,14 +100,8 @@ func keys(name, key, priority, active, enabled string) map[string]any {
 
 func privateKey(t *testing.T) string {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
+	encoded := check.Value(x509.MarshalPKCS8PrivateKey(key))(t)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
@@ -131,9 +117,7 @@ func TestKeycloak(t *testing.T) {
 	home, port := provisioned(t, servers.KeycloakName), process.FreePort(t)
 	k := keycloak("http://127.0.0.1:" + port)
 	env, argv, err := servers.Keycloak(home, port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	program := process.LaunchAt(t, port, env, argv...)
 	t.Setenv("TOOLSTREAM_AUTH_OIDC_CLIENT_ID", "console")
 	s := started(t, k.issuer("tools"))

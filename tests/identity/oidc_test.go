@@ -18,7 +18,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
@@ -42,17 +43,12 @@ func (p *provider) issuer() string { return "http://127.0.0.1:" + p.port }
 // so many seconds. It returns the public key.
 func (p *provider) begin(t *testing.T, kid string, seconds int) *rsa.PublicKey {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	text, err := json.Marshal(map[string]any{"seconds": seconds, "redirects": p.redirects, "keys": []any{jose.JSONWebKey{Key: key, KeyID: kid, Algorithm: "RS256", Use: "sig"}}})
 	if err == nil {
 		err = os.WriteFile(p.settings, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if p.Program == nil {
 		p.Program = process.LaunchAt(t, p.port, nil, servers.OIDCProvider(p.home, p.port, p.settings)...)
 	} else {
@@ -77,23 +73,10 @@ func forged(t *testing.T, token string, secret []byte) string {
 	if secret == nil {
 		return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`)) + "." + claims + "."
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: secret}, (&jose.SignerOptions{}).WithHeader("kid", "first"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := signer.Sign(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := signed.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	raw := check.Value(base64.RawURLEncoding.DecodeString(claims))(t)
+	signer := check.Value(jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: secret}, (&jose.SignerOptions{}).WithHeader("kid", "first")))(t)
+	signed := check.Value(signer.Sign(raw))(t)
+	return check.Value(signed.CompactSerialize())(t)
 }
 
 func TestTokensOfAProvider(t *testing.T) {
@@ -105,10 +88,7 @@ func TestTokensOfAProvider(t *testing.T) {
 	public := p.begin(t, "first", 3600)
 	good := p.robot(t, s.url)
 	s.takes(t, "a token", good)
-	encoded, err := x509.MarshalPKIXPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := check.Value(x509.MarshalPKIXPublicKey(public))(t)
 	other := newProvider(t)
 	other.begin(t, "first", 3600)
 	parts := strings.Split(good, ".")
@@ -189,10 +169,7 @@ func TestABrowserSignsIn(t *testing.T) {
 // again without being asked.
 func (s toolstream) browser(t *testing.T, user map[string]string) *http.Client {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := check.Value(cookiejar.New(nil))(t)
 	browser := &http.Client{Jar: jar}
 	if got := s.session(t, browser); got.Authenticated || !slices.Equal(got.SignIn, []string{"token", "oidc"}) {
 		t.Errorf("before: %+v", got)
@@ -232,14 +209,8 @@ func (s toolstream) renewsUntilTheSignOut(t *testing.T, browser *http.Client) {
 // copied returns a browser that has the cookies of another one.
 func copied(t *testing.T, from http.CookieJar, address string) *http.Client {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := check.Value(url.Parse(address))(t)
+	jar := check.Value(cookiejar.New(nil))(t)
 	jar.SetCookies(u, from.Cookies(u))
 	return &http.Client{Jar: jar}
 }
@@ -253,15 +224,9 @@ func (s toolstream) renews(t *testing.T, browser *http.Client) (code int) {
 // sends has a browser send a request from a page of the server.
 func (s toolstream) sends(t *testing.T, browser *http.Client, method, path string) (code int) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(t.Context(), method, s.url+path, nil))(t)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	resp, err := browser.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(browser.Do(r))(t)
 	resp.Body.Close()
 	return resp.StatusCode
 }
@@ -269,10 +234,7 @@ func (s toolstream) sends(t *testing.T, browser *http.Client, method, path strin
 // get sends a browser to a path.
 func (s toolstream) get(t *testing.T, browser *http.Client, path string) *http.Response {
 	t.Helper()
-	resp, err := browser.Get(s.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(browser.Get(s.url + path))(t)
 	t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -28,11 +29,7 @@ func provisioned(t *testing.T, name string) string {
 	if os.Getenv(level.Servers) == "" {
 		level.Campaign(t)
 	}
-	home, err := servers.Provision(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return home
+	return check.Value(servers.Provision(t.Context(), name))(t)
 }
 
 // toolstream is one that takes the tokens of a provider.
@@ -101,19 +98,14 @@ func (s toolstream) login(t *testing.T, user map[string]string, args ...string) 
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var all strings.Builder
 	lines := bufio.NewScanner(said)
 	for approved := false; lines.Scan(); {
 		all.WriteString(lines.Text() + "\n")
 		if at := strings.TrimPrefix(lines.Text(), "or open "); at != lines.Text() && !approved {
 			approved = true
-			jar, err := cookiejar.New(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			jar := check.Value(cookiejar.New(nil))(t)
 			approve(t, &http.Client{Jar: jar}, at, user)
 		}
 	}
@@ -128,9 +120,7 @@ func approve(t *testing.T, browser *http.Client, address string, user map[string
 	t.Helper()
 	resp, err := browser.Get(address)
 	for range 10 {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		page, readErr := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if readErr != nil || resp.StatusCode >= http.StatusBadRequest {
@@ -145,10 +135,7 @@ func approve(t *testing.T, browser *http.Client, address string, user map[string
 				fields.Set(name, value)
 			}
 		}
-		at, parseErr := resp.Request.URL.Parse(action)
-		if parseErr != nil {
-			t.Fatal(parseErr)
-		}
+		at := check.Value(resp.Request.URL.Parse(action))(t)
 		resp, err = browser.PostForm(at.String(), fields)
 	}
 	t.Fatalf("%s still asks", resp.Request.URL)
@@ -158,10 +145,7 @@ func approve(t *testing.T, browser *http.Client, address string, user map[string
 // form returns where the first form of a page is sent, and its fields; "" without one.
 func form(t *testing.T, page string) (action string, fields url.Values) {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Value(html.Parse(strings.NewReader(page)))(t)
 	attribute := func(n *html.Node, name string) string {
 		for _, a := range n.Attr {
 			if a.Key == name {
@@ -188,10 +172,7 @@ func form(t *testing.T, page string) (action string, fields url.Values) {
 // granted asks a provider for a token, and returns it.
 func granted(t *testing.T, endpoint string, form url.Values) string {
 	t.Helper()
-	resp, err := http.PostForm(endpoint, form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(http.PostForm(endpoint, form))(t)
 	defer resp.Body.Close()
 	var answer struct {
 		Token string `json:"access_token"`

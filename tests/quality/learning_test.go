@@ -1,16 +1,17 @@
 package quality
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/testing/process"
+	"github.com/toolstream/toolstream/internal/lab/commands"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // nicknames is a set of tools that people call by names which no document has: only
@@ -35,15 +36,12 @@ func nicknames() map[string]string {
 func TestUsersTeachWhatLabelsDo(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range nicknames() {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	cmd := exec.Command(process.Build(t), "simulate", dir, "--seeds", "3", "--rounds", "24", "--users", "50", "--drift", "--thorough", "--json")
-	cmd.Stderr = os.Stderr
-	raw, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
+	var raw bytes.Buffer
+	args := []string{"simulate", dir, "--seeds", "3", "--rounds", "24", "--users", "50", "--drift", "--thorough", "--json"}
+	if code := commands.Run(t.Context(), args, nil, &raw, os.Stderr); code != 0 {
+		t.Fatalf("exit code %d", code)
 	}
 	var got struct {
 		Start, Clicks, Thorough float64
@@ -52,9 +50,7 @@ func TestUsersTeachWhatLabelsDo(t *testing.T) {
 		AttackOne               float64 `json:"attack_one"`
 		Drift                   struct{ After, End float64 }
 	}
-	if err := json.Unmarshal(raw, &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw.Bytes(), &got))
 	start, gain := got.Start, got.FullLabels-got.Start
 	for what, c := range map[string]struct{ got, least float64 }{
 		"full labels":         {gain, 0.2},
@@ -65,7 +61,7 @@ func TestUsersTeachWhatLabelsDo(t *testing.T) {
 		"what is right then":  {got.Drift.End - got.Drift.After, 0.05},
 	} {
 		if c.got < c.least {
-			t.Errorf("%s: %.3f, want at least %.3f in %s", what, c.got, c.least, raw)
+			t.Errorf("%s: %.3f, want at least %.3f in %s", what, c.got, c.least, raw.String())
 		}
 	}
 }

@@ -4,44 +4,23 @@
 package quality
 
 import (
-	"bufio"
-	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/golden"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-var update = flag.Bool("update", false, "write testdata/ranking.txt anew")
-
 const (
 	registry = "../../examples/registry"
-	golden   = "testdata/ranking.txt"
 	shown    = 5
 )
-
-type query struct {
-	ID     string `json:"id"`
-	Query  string `json:"query"`
-	Labels []struct {
-		ID        string  `json:"id"`
-		Relevance float64 `json:"relevance"`
-	} `json:"labels"`
-}
-
-func (q query) relevant() map[string]bool {
-	ids := map[string]bool{}
-	for _, l := range q.Labels {
-		ids[l.ID] = l.Relevance > 0
-	}
-	return ids
-}
 
 func TestRankingOfTheSampleRegistry(t *testing.T) {
 	bin := process.Build(t)
@@ -51,45 +30,34 @@ func TestRankingOfTheSampleRegistry(t *testing.T) {
 		t.Fatalf("import: %v\n%s", err, out)
 	}
 	settle(t, p)
-	got := report(t, p, readQueries(t))
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatalf("%v; write it with -update", err)
-	}
-	if got != string(want) {
-		t.Errorf("the ranking changed; if that is meant, run with -update and commit the diff:\n%s", diff(string(want), got))
-	}
+	queries := check.Value(dataset.ReadQueries(filepath.Join(registry, "queries.jsonl")))(t)
+	golden.Match(t, "testdata/ranking.txt", report(t, p, queries))
 }
 
 // settle waits until scores are exact.
 func settle(t *testing.T, p *process.Process) {
 	t.Helper()
-	err := process.Until(t.Context(), func() (bool, error) {
+	check.OK(t, process.Until(t.Context(), func() (bool, error) {
 		var status struct {
 			Settled bool `json:"settled"`
 		}
 		err := p.Client.Get(t.Context(), "/v1/status", nil, &status)
 		return status.Settled, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // report renders the figures and, query by query, what was ranked first. A
 // relevant id is marked with a star.
-func report(t *testing.T, p *process.Process, queries []query) string {
+func report(t *testing.T, p *process.Process, queries []dataset.Query) string {
 	var body strings.Builder
 	var recall1, recall5, mrr float64
 	for _, q := range queries {
-		ids := search(t, p, q.Query)
-		relevant := q.relevant()
-		fmt.Fprintf(&body, "\n%s  %s\n", q.ID, q.Query)
+		ids := search(t, p, q.Text)
+		relevant := map[string]bool{}
+		for _, l := range q.Labels {
+			relevant[l.ID] = l.Relevance > 0
+		}
+		fmt.Fprintf(&body, "\n%s  %s\n", q.ID, q.Text)
 		found := 0
 		for i, id := range ids {
 			mark := " "
@@ -125,45 +93,4 @@ func search(t *testing.T, p *process.Process, text string) []string {
 		ids[i] = r.ID
 	}
 	return ids
-}
-
-func readQueries(t *testing.T) []query {
-	t.Helper()
-	f, err := os.Open(filepath.Join(registry, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var out []query
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var q query
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, q)
-	}
-	return out
-}
-
-// diff lists the lines that are in one text only: enough to see what moved.
-func diff(want, got string) string {
-	old, now := map[string]int{}, map[string]int{}
-	for _, l := range strings.Split(want, "\n") {
-		old[l]++
-	}
-	for _, l := range strings.Split(got, "\n") {
-		now[l]++
-	}
-	var b strings.Builder
-	for _, l := range strings.Split(want, "\n") {
-		if now[l] < old[l] {
-			fmt.Fprintln(&b, "-", l)
-		}
-	}
-	for _, l := range strings.Split(got, "\n") {
-		if old[l] < now[l] {
-			fmt.Fprintln(&b, "+", l)
-		}
-	}
-	return b.String()
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
@@ -70,9 +71,7 @@ func TestAClusterIsFollowed(t *testing.T) {
 
 	d.Crash(t)
 	x = index{d.Front()}
-	if _, err := c.Call(t.Context(), http.MethodDelete, "/apis/kagent.dev/v1alpha2/namespaces/default/remotemcpservers/two", nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(c.Call(t.Context(), http.MethodDelete, "/apis/kagent.dev/v1alpha2/namespaces/default/remotemcpservers/two", nil))(t)
 	x.has(t, two, false)
 	x.has(t, one, true)
 	if s := x.comes(t, "cluster", sources.Live, 0); s.Found != 1 {

@@ -14,7 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -181,18 +182,13 @@ func resident(t testing.TB, pid int) float64 {
 	}
 	_, rest, _ := strings.Cut(string(raw), "VmRSS:")
 	var kilobytes float64
-	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(fmt.Sscan(rest, &kilobytes))(t)
 	return kilobytes / 1024
 }
 
 func files(t testing.TB, pid int) int {
 	t.Helper()
-	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Value(os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)))(t)
 	return len(all)
 }
 
@@ -206,8 +202,6 @@ func cpu(t testing.TB, pid int) time.Duration {
 	_, rest, _ := strings.Cut(string(raw), ") ")
 	var user, system int64
 	fields := strings.Fields(rest)
-	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(fmt.Sscan(fields[11]+" "+fields[12], &user, &system))(t)
 	return time.Duration(user+system) * 10 * time.Millisecond
 }

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -66,14 +67,8 @@ func (x index) has(t testing.TB, id string, there bool) {
 
 func post(t testing.TB, method, url string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Value(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
+	resp := check.Value(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusNoContent {
 		t.Fatalf("%s %s: %s", method, url, resp.Status)
@@ -86,10 +81,7 @@ func TestRealServersAreFollowed(t *testing.T) {
 	if os.Getenv(level.Servers) == "" || !servers.Provisioned(servers.MCPName) {
 		t.Skip("`make integration` runs this test")
 	}
-	home, err := servers.Provision(t.Context(), servers.MCPName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := check.Value(servers.Provision(t.Context(), servers.MCPName))(t)
 	x := index{process.Up(t, process.Build(t)).Front()}
 
 	repo := t.TempDir()
@@ -154,7 +146,5 @@ func python(home string) []string { return servers.Python(home, "")[:1] }
 func write(t testing.TB, folder, operation, does string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"openapi":"3.1.0","info":{"title":"Shop","version":"1"},"paths":{"/%[1]s":{"post":{"operationId":%[1]q,"summary":%[2]q}}}}`, operation, does)
-	if err := os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(folder, "shop.yaml"), []byte(text), 0o600))
 }

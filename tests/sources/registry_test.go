@@ -15,7 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/internal/testing/servers"
@@ -31,16 +32,12 @@ func postgres(t testing.TB) string {
 	}
 	var as []string
 	folder, err := os.MkdirTemp("/tmp", "postgres") // where others may enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	if os.Geteuid() == 0 {
 		const nobody = 65534
 		as = []string{"setpriv", "--reuid=" + strconv.Itoa(nobody), "--regid=" + strconv.Itoa(nobody), "--clear-groups"}
-		if err := os.Chown(folder, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chown(folder, nobody, nobody))
 	}
 	bin, data := filepath.Dir(found[len(found)-1]), filepath.Join(folder, "data")
 	make := exec.CommandContext(t.Context(), "env", append(as, filepath.Join(bin, "initdb"), "-D", data, "-A", "trust", "-U", "registry")...)
@@ -57,15 +54,10 @@ type registry struct{ address, token string }
 
 func startRegistry(t testing.TB) registry {
 	t.Helper()
-	home, err := servers.Provision(t.Context(), servers.RegistryName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := check.Value(servers.Provision(t.Context(), servers.RegistryName))(t)
 	database := postgres(t)
 	seed := filepath.Join(t.TempDir(), "seed.json")
-	if err := os.WriteFile(seed, []byte("[]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(seed, []byte("[]"), 0o600))
 	r := registry{address: "http://" + process.Launch(t, []string{
 		"MCP_REGISTRY_SERVER_ADDRESS=127.0.0.1:%s", "MCP_REGISTRY_DATABASE_URL=postgres://registry@" + database + "/postgres?sslmode=disable",
 		"MCP_REGISTRY_SEED_FROM=" + seed, "MCP_REGISTRY_ENABLE_REGISTRY_VALIDATION=false", "MCP_REGISTRY_ENABLE_ANONYMOUS_AUTH=true",
@@ -74,29 +66,18 @@ func startRegistry(t testing.TB) registry {
 	var answer struct {
 		Token string `json:"registry_token"`
 	}
-	if err := json.Unmarshal(r.send(t, http.MethodPost, "/v0.1/auth/none", nil), &answer); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(r.send(t, http.MethodPost, "/v0.1/auth/none", nil), &answer))
 	r.token = answer.Token
 	return r
 }
 
 func (r registry) send(t testing.TB, method, path string, body any) []byte {
 	t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), method, r.address+path, bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Value(json.Marshal(body))(t)
+	req := check.Value(http.NewRequestWithContext(t.Context(), method, r.address+path, bytes.NewReader(text)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+r.token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -125,10 +106,7 @@ func (r registry) publish(t testing.TB, name, version, path string) {
 // behind returns the address of a proxy that puts another address in place of host.
 func (r registry) behind(t testing.TB, address string) string {
 	t.Helper()
-	target, err := url.Parse(r.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := check.Value(url.Parse(r.address))(t)
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.ModifyResponse = func(resp *http.Response) error {
 		text, err := io.ReadAll(resp.Body)
@@ -150,10 +128,7 @@ func TestTheOfficialRegistryIsFollowed(t *testing.T) {
 	if os.Getenv(level.Servers) == "" || !servers.Provisioned(servers.RegistryName) || !servers.Provisioned(servers.MCPName) {
 		t.Skip("`make integration` runs this test")
 	}
-	home, err := servers.Provision(t.Context(), servers.MCPName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := check.Value(servers.Provision(t.Context(), servers.MCPName))(t)
 	r := startRegistry(t)
 	everything := process.Launch(t, []string{"PORT=%s"}, servers.Node(home, "mcp-server-everything", "streamableHttp")...)
 	r.publish(t, "everything", "1.0.0", "/mcp")

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Event is what a caller did, before it is a record.
+// Event is an action of a caller, before it becomes a record.
 type Event struct {
 	Caller  identity.Caller
-	Address string // of a caller of whom nothing else is known
+	Address string // of an unidentified caller
 	Action  string
 	Path    string
 	Status  int
@@ -23,9 +23,9 @@ type Event struct {
 	count int
 }
 
-// Details are what only the handler of a request knows of it.
+// Details are the facts of a request that only its handler knows.
 type Details struct {
-	Tenant   string    // whose record it is, where no credential says it
+	Tenant   string    // the tenant of the record, if no credential names it
 	Tools    []ToolRef // that something was done with
 	Policy   string    // version of the policy that decided
 	Decision Decision  // Allowed when empty
@@ -33,7 +33,7 @@ type Details struct {
 	Search   string    // id
 	Call     *Call     // of a tool
 	Changed  []string  // grants, each after + or -
-	DryRun   bool      // the caller asked what a change would do; comes with ReadOnly
+	DryRun   bool      // the caller previewed a change; comes with ReadOnly
 	ReadOnly bool      // nothing is changed: the answer need not wait until the record is durable
 }
 
@@ -45,16 +45,16 @@ type Notes struct {
 
 type notesKey struct{}
 
-// WithNotes returns a context whose handlers add to the notes, and those.
+// WithNotes returns a context whose handlers add to the notes, and the notes.
 func WithNotes(ctx context.Context) (context.Context, *Notes) {
 	n := &Notes{}
 	return context.WithValue(ctx, notesKey{}, n), n
 }
 
-// Annotate adds to what the record of the request will say: tools are added, and other
-// fields that are not empty replace what was there. The record is written before the answer
-// begins. Tools that are added later, as by a handler that answers line by line, come into
-// another record, which is written before the next line. Without a request it does nothing.
+// Annotate adds details to the record of the request: it appends tools, and other fields
+// replace earlier ones unless they are empty. The record is written before the answer begins.
+// Tools that are added later, as by a handler that answers line by line, come into another
+// record, which is written before the next line. Without a request it does nothing.
 func Annotate(ctx context.Context, d Details) {
 	n, ok := ctx.Value(notesKey{}).(*Notes)
 	if !ok {
@@ -96,15 +96,15 @@ func (n *Notes) More() bool {
 	return len(n.details.Tools) > 0
 }
 
-// recordKey is where the Metadata of an operation says whether it is always recorded.
+// recordKey is the key in an operation's Metadata that says whether it is always recorded.
 const recordKey = "audit"
 
 // Sampled is the Metadata of an operation that changes nothing although its method may, or
 // whose records would outweigh all others: only a share of its requests is recorded.
 func Sampled() map[string]any { return map[string]any{recordKey: "sampled"} }
 
-// Recorded is the Metadata of an operation that is always recorded although it changes
-// nothing: one that reads all of a tenant.
+// Recorded is the Metadata of an operation that is always recorded although it changes nothing,
+// for example an export of a tenant.
 func Recorded() map[string]any { return map[string]any{recordKey: "recorded"} }
 
 // IsSampled reports whether an operation with a method and Metadata is recorded by a share

@@ -8,11 +8,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// WholeHeader says, with an export, whether it begins with the first record ever written.
+// WholeHeader is the header of an export that says whether it begins with the first record ever
+// written.
 const WholeHeader = "Audit-Whole"
 
 // readLimit bounds one page.
@@ -21,26 +22,26 @@ const readLimit = time.Minute
 type (
 	listInput struct {
 		Filter
-		Cursor string `query:"cursor" doc:"From the call before."`
-		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
+		Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
+		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries on a page: 1 to 1000, 100 by default."`
 	}
 	listOutput  struct{ Body Excerpt }
 	headsOutput struct{ Body HeadList }
 	exportInput struct {
-		Since time.Time `query:"since" doc:"Not older than this time (RFC 3339)."`
+		Since time.Time `query:"since" doc:"Not before this time (RFC 3339)."`
 	}
 )
 
 // Excerpt is a part of the log.
 type Excerpt struct {
-	Records []Opened `json:"records" doc:"In the order in which they were written."`
-	Cursor  string   `json:"cursor" doc:"Of the next page, which may be empty still."`
+	Records []Opened `json:"records" doc:"Oldest first, as written."`
+	Cursor  string   `json:"cursor" doc:"Cursor of the next page, which may be empty."`
 	End     bool     `json:"end" doc:"Nothing more is there now."`
 }
 
-// HeadList is where the chains end.
+// HeadList lists the ends of the chains.
 type HeadList struct {
-	Heads []Head `json:"heads" doc:"The last records of the tenant's chains that are known beside the log, some seconds old."`
+	Heads []Head `json:"heads" doc:"The last records of the tenant's chains as known outside the log, some seconds old."`
 }
 
 // Routes adds the calls of the reader to an API.
@@ -48,13 +49,19 @@ func Routes(api huma.API, r *Reader) {
 	operation := func(id, path, summary, description string) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/audit" + path, Summary: summary, Description: description,
-			Tags: []string{"audit"}, Errors: []int{http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+			Tags: []string{"audit"},
 		}
 	}
-	huma.Register(api, operation("list-audit-records", "", "Show records of the audit log, in the order in which they were written",
+	huma.Register(api, operation("list-audit-records", "", "Show records of the audit log, oldest first",
 		"Of the caller's tenant: behind the cursor, or from the time since on, or else the last ones."), r.list)
-	huma.Register(api, operation("list-audit-heads", "/heads", "Show where the chains of the audit log end", ""), r.listHeads)
-	export := operation("export-audit", ":export", "Export the audit log as JSON Lines, as it was written",
+	huma.Register(api, operation("list-audit-heads", "/heads", "Show the heads of the audit log's chains", ""), func(ctx context.Context, _ *struct{}) (*headsOutput, error) {
+		heads, err := readHeads(ctx, r.heads, identity.From(ctx).Tenant)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		return &headsOutput{HeadList{heads}}, nil
+	})
+	export := operation("export-audit", ":export", "Export the audit log as JSON Lines",
 		"One record a line, with sealed private fields, for `toolstream audit verify`. The header "+WholeHeader+" says whether the first record is there. An answer that breaks off is not whole.")
 	export.Responses = map[string]*huma.Response{"200": {
 		Description: "One record a line", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}},
@@ -99,14 +106,6 @@ func (r *Reader) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	return &listOutput{out}, nil
 }
 
-func (r *Reader) listHeads(ctx context.Context, _ *struct{}) (*headsOutput, error) {
-	heads, err := readHeads(ctx, r.heads, identity.From(ctx).Tenant)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	return &headsOutput{HeadList{heads}}, nil
-}
-
 func (r *Reader) export(ctx context.Context, in *exportInput) (*huma.StreamResponse, error) {
 	from, err := r.since(ctx, in.Since)
 	if err != nil {
@@ -132,7 +131,7 @@ func (r *Reader) export(ctx context.Context, in *exportInput) (*huma.StreamRespo
 			return false, err
 		})
 		if err != nil {
-			panic(http.ErrAbortHandler) // the status is sent: the client is to see that this is not all
+			panic(http.ErrAbortHandler) // the status is already sent: a broken answer shows the client that it is incomplete
 		}
 	}}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
 // KeyStore holds the key of each tenant under the tenant's name.
@@ -34,7 +34,7 @@ type Keys struct {
 	log   *slog.Logger
 
 	mu    sync.Mutex
-	known map[string]*key // by tenant: those that this process seals with
+	known map[string]*key // keys that this process seals with, by tenant
 }
 
 type key struct {
@@ -49,7 +49,7 @@ func NewKeys(store KeyStore, log *slog.Logger) *Keys {
 
 // Run forgets keys that are destroyed, until ctx ends.
 func (k *Keys) Run(ctx context.Context) error {
-	stream.WatchAgain(ctx, k.store, "", k.take, func(err error) {
+	stream.WatchAgain(ctx, k.store, "", k.forgetDestroyed, func(err error) {
 		if err != nil {
 			k.log.Debug("audit: the store of keys is away, the known ones hold", "error", err)
 		}
@@ -57,7 +57,8 @@ func (k *Keys) Run(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keys) take(e stream.Entry) error {
+// forgetDestroyed forgets the key of a tenant if the store has no key or another key.
+func (k *Keys) forgetDestroyed(e stream.Entry) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if known := k.known[e.Key]; known != nil && (len(e.Value) == 0 || known.id != keyID(e.Value)) {
@@ -66,8 +67,8 @@ func (k *Keys) take(e stream.Entry) error {
 	return nil
 }
 
-// Destroy destroys the key of a tenant: nobody can read the private fields of the records
-// that there are. What the tenant does after that is sealed under another key.
+// Destroy destroys the key of a tenant: the private fields of existing records become
+// unreadable. Later records are sealed under another key.
 func (k *Keys) Destroy(ctx context.Context, tenant string) error {
 	if err := k.store.Delete(ctx, tenant); err != nil {
 		return fmt.Errorf("audit: destroy the key of the tenant %s: %w", tenant, err)
@@ -78,7 +79,7 @@ func (k *Keys) Destroy(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// forSealing returns the key of a tenant, which is made if there is none.
+// forSealing returns the key of a tenant, and creates a missing one.
 func (k *Keys) forSealing(ctx context.Context, tenant string) (*key, error) {
 	k.mu.Lock()
 	known := k.known[tenant]
@@ -99,7 +100,7 @@ func (k *Keys) forSealing(ctx context.Context, tenant string) (*key, error) {
 	return found, nil
 }
 
-// stored returns the key of a tenant as the store has it now.
+// stored returns the key of a tenant from the store.
 func (k *Keys) stored(ctx context.Context, tenant string) (*key, error) {
 	e, err := k.store.Get(ctx, tenant)
 	if err != nil {
@@ -121,7 +122,7 @@ func (k *Keys) create(ctx context.Context, tenant string) (*key, error) {
 	return newKey(secret)
 }
 
-// keyID tells keys apart, and nothing about them.
+// keyID identifies a key without revealing anything about it.
 func keyID(secret []byte) string {
 	sum := sha256.Sum256(secret)
 	return hex.EncodeToString(sum[:8])
@@ -139,8 +140,10 @@ func newKey(secret []byte) (*key, error) {
 	return &key{keyID(secret), aead}, err
 }
 
-// place is what a sealed part belongs to: it cannot be moved to another record.
-func (r *Record) place() []byte { return fmt.Appendf(nil, "%s/%s/%d", r.Tenant, r.Chain, r.Sequence) }
+// sealContext binds a sealed part to its record: it cannot be moved to another record.
+func (r *Record) sealContext() []byte {
+	return fmt.Appendf(nil, "%s/%s/%d", r.Tenant, r.Chain, r.Sequence)
+}
 
 // seal puts the private part into a record.
 func (k *key) seal(r *Record, p *Private) error {
@@ -150,7 +153,7 @@ func (k *key) seal(r *Record, p *Private) error {
 	}
 	nonce := make([]byte, k.aead.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	r.Key, r.Sealed = k.id, k.aead.Seal(nonce, nonce, plain, r.place())
+	r.Key, r.Sealed = k.id, k.aead.Seal(nonce, nonce, plain, r.sealContext())
 	return nil
 }
 
@@ -160,7 +163,7 @@ func (k *key) open(r *Record) (p Private, readable bool) {
 	if k == nil || k.id != r.Key || len(r.Sealed) < k.aead.NonceSize() {
 		return Private{}, false
 	}
-	plain, err := k.aead.Open(nil, r.Sealed[:k.aead.NonceSize()], r.Sealed[k.aead.NonceSize():], r.place())
+	plain, err := k.aead.Open(nil, r.Sealed[:k.aead.NonceSize()], r.Sealed[k.aead.NonceSize():], r.sealContext())
 	if err != nil || json.Unmarshal(plain, &p) != nil {
 		return Private{}, false
 	}

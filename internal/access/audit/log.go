@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -15,10 +16,11 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -38,14 +40,15 @@ const (
 	maxWaiting   = 1 << 16          // and for any other while nothing can be written
 	maxTools     = 1000             // in one record, and as many grants
 	maxNames     = 1 << 19          // bytes that these take there
-	beside       = 64               // bytes that each takes beside its text
+	beside       = 64               // bytes of each in addition to its text
 	maxAfter     = 16               // ends of other chains that a chain begins with
+	headsAtOnce  = 32               // ends of chains that are read at once
 	storeTimeout = 10 * time.Second // of one try to store a batch
 	writeTimeout = 5 * time.Second  // that a request waits for its record
 	headsEvery   = 5 * time.Second  // how old the stored end of a chain may be
 )
 
-// Deps is what a log works with.
+// Deps are the dependencies of a Log.
 type Deps struct {
 	Publisher  stream.Publisher
 	Keys       *Keys
@@ -58,7 +61,7 @@ type Deps struct {
 type Log struct {
 	deps    Deps
 	metrics *metrics
-	health  health.State
+	health  lifecycle.Health
 	fails   atomic.Bool   // nothing can be written
 	wake    chan struct{} // holds one while there is something to write
 
@@ -75,7 +78,7 @@ type waiting struct {
 	done  chan error
 }
 
-// chain is the end of what this process has made for a tenant.
+// chain is the end of this process's chain of a tenant.
 type chain struct {
 	Head
 	after   []Head
@@ -100,9 +103,9 @@ func (l *Log) Admit() error {
 	return nil
 }
 
-// Write returns nil once the record of an event is durable. An error says that nobody knows
-// when it will be: as long as nothing can be written records wait, until the process ends.
-// That of an event that changes nothing is written in the background, as long as few wait.
+// Write returns nil once the record of an event is durable. After an error the record still
+// waits to be written, until the process ends. Records of events that change nothing are
+// written in the background unless many wait.
 func (l *Log) Write(ctx context.Context, e Event) error {
 	fails := l.fails.Load()
 	if fails && l.waits() >= maxWaiting {
@@ -147,8 +150,8 @@ func (l *Log) waits() int {
 	return len(l.waiting)
 }
 
-// put queues an event: one that names many tools or grants as several, which fit the bus. A
-// record that does not would hold up all that come after it.
+// put queues an event. It splits an event that names many tools or grants into several records
+// that fit the bus: an oversized record would hold up all later ones.
 func (l *Log) put(e Event) (put []*waiting) {
 	e.time = time.Now().UTC()
 	for first := true; first || len(e.Tools)+len(e.Changed) > 0; first = false {
@@ -164,8 +167,8 @@ func (l *Log) put(e Event) (put []*waiting) {
 	return put
 }
 
-// fitting divides a list into what there is room for in a record, and the rest. What each
-// item takes is bounded by its text: JSON writes a byte of it as six at most.
+// fitting divides a list into the items that fit into a record, and the rest. The size of an item
+// is bounded by its text: JSON writes a byte of it as six at most.
 func fitting[T any](list []T, room *int, text func(T) string) (fits, rest []T) {
 	n := 0
 	for n < min(len(list), maxTools) {
@@ -186,7 +189,7 @@ func (l *Log) signal() {
 	}
 }
 
-// Run writes until ctx ends, and then what is left.
+// Run writes until ctx ends, and then the remaining records.
 func (l *Log) Run(ctx context.Context) error {
 	work, cancel := stream.Draining(ctx)
 	defer cancel()
@@ -208,15 +211,15 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// write writes what waits, and the refusals whose time has come, or all.
+// write writes the waiting events, and the refusals that are due, or all of them.
 func (l *Log) write(ctx context.Context, all bool) {
-	for _, batch := range l.take(time.Now(), all) {
+	for _, batch := range l.drain(time.Now(), all) {
 		l.store(ctx, batch)
 	}
 }
 
-// take returns what is to be written, in batches.
-func (l *Log) take(now time.Time, all bool) (batches [][]*waiting) {
+// drain removes the waiting events and the refusals that are due, and returns them in batches.
+func (l *Log) drain(now time.Time, all bool) (batches [][]*waiting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.due(now, all) {
@@ -229,8 +232,8 @@ func (l *Log) take(now time.Time, all bool) (batches [][]*waiting) {
 	return batches
 }
 
-// store writes a batch, and tries until that succeeds or ctx ends. A record that has its
-// place in a chain keeps it: it may be on the bus. Those who wait learn of the first failure.
+// store writes a batch, and tries until that succeeds or ctx ends. A record keeps its place in
+// the chain, because it may be on the bus already. Waiting callers get the first failure.
 func (l *Log) store(ctx context.Context, batch []*waiting) {
 	var msgs []stream.Message
 	try := func() error {
@@ -247,7 +250,7 @@ func (l *Log) store(ctx context.Context, batch []*waiting) {
 	}
 	note := func(err error) {
 		l.fails.Store(err != nil)
-		l.health.Note(ctx, l.deps.Logger, err, "audit: records cannot be written, and changes are refused", "audit: records are written again")
+		l.health.LogChange(ctx, l.deps.Logger, err, "audit: records cannot be written, and changes are refused", "audit: records are written again")
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(100*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	err := backoff.RetryNotify(try, backoff.WithContext(policy, ctx), func(err error, _ time.Duration) {
@@ -271,7 +274,7 @@ func (l *Log) store(ctx context.Context, batch []*waiting) {
 	}
 }
 
-// settle tells once what became of an event.
+// settle reports the outcome of an event, once.
 func (w *waiting) settle(err error) {
 	select {
 	case w.done <- err:
@@ -281,11 +284,11 @@ func (w *waiting) settle(err error) {
 
 // record makes the next record of a chain.
 func (l *Log) record(ctx context.Context, e Event) (stream.Message, error) {
-	tenant := e.tenant()
+	tenant := cmp.Or(e.Tenant, e.Caller.Tenant, identity.DefaultTenant)
 	c := l.chains[tenant]
 	if c == nil {
 		var err error
-		if c, err = l.begin(ctx, tenant); err != nil {
+		if c, err = l.beginChain(ctx, tenant); err != nil {
 			return stream.Message{}, err
 		}
 	}
@@ -318,25 +321,10 @@ func (l *Log) record(ctx context.Context, e Event) (stream.Message, error) {
 	return stream.Message{Topic: events.Audit, Key: tenant, Value: line}, nil
 }
 
-func (e Event) tenant() string {
-	switch {
-	case e.Tenant != "":
-		return e.Tenant
-	case e.Caller.Tenant != "":
-		return e.Caller.Tenant
-	}
-	return identity.DefaultTenant
-}
+func (e Event) decision() Decision { return cmp.Or(e.Decision, Allowed) }
 
-func (e Event) decision() Decision {
-	if e.Decision == "" {
-		return Allowed
-	}
-	return e.Decision
-}
-
-// begin begins a chain, which will name the ends of those that are known.
-func (l *Log) begin(ctx context.Context, tenant string) (*chain, error) {
+// beginChain begins a chain, whose first record will name the known ends of other chains.
+func (l *Log) beginChain(ctx context.Context, tenant string) (*chain, error) {
 	known, err := readHeads(ctx, l.deps.Heads, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("audit: ends of the chains of %s: %w", tenant, err)
@@ -346,7 +334,7 @@ func (l *Log) begin(ctx context.Context, tenant string) (*chain, error) {
 	_, _ = rand.Read(id) // never fails
 	c := &chain{after: known[max(0, len(known)-maxAfter):]}
 	c.Chain, c.Time = hex.EncodeToString(id), time.Now().UTC()
-	return c, l.putHead(ctx, tenant, c.Head) // so that a chain of nobody is told from one of a process that was killed
+	return c, l.putHead(ctx, tenant, c.Head) // so that a forged chain differs from a chain of a killed process
 }
 
 func (l *Log) putHead(ctx context.Context, tenant string, h Head) error {
@@ -363,27 +351,37 @@ func readHeads(ctx context.Context, store HeadStore, tenant string) ([]Head, err
 	if err != nil {
 		return nil, err
 	}
+	var mu sync.Mutex // guards heads
 	heads := []Head{}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(headsAtOnce)
 	for _, key := range keys {
-		e, err := store.Get(ctx, key)
-		if errors.Is(err, stream.ErrNotFound) { // too old since
-			continue
-		}
-		var h Head
-		if err == nil {
-			err = json.Unmarshal(e.Value, &h)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		heads = append(heads, h)
+		g.Go(func() error {
+			e, err := store.Get(ctx, key)
+			if errors.Is(err, stream.ErrNotFound) { // too old since
+				return nil
+			}
+			var h Head
+			if err == nil {
+				err = json.Unmarshal(e.Value, &h)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			heads = append(heads, h)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(heads, byTime)
 	return heads, nil
 }
 
-// putHeads stores the ends of the chains that have grown. What cannot be stored is stored
-// with the next ones.
+// putHeads stores the ends of the chains that have grown. If it fails, the next call stores them.
 func (l *Log) putHeads(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), headsEvery)
 	defer cancel()

@@ -17,80 +17,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// bucket is a store in memory.
-type bucket struct {
-	mu     sync.Mutex
-	values map[string][]byte
-	fails  error
-	watch  []func(stream.Entry) error
-}
-
-func newBucket() *bucket { return &bucket{values: map[string][]byte{}} }
-
-func (b *bucket) Get(_ context.Context, key string) (stream.Entry, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if value, ok := b.values[key]; ok || b.fails != nil {
-		return stream.Entry{Key: key, Value: value}, b.fails
-	}
-	return stream.Entry{}, stream.ErrNotFound
-}
-
-func (b *bucket) Put(_ context.Context, key string, value []byte) (uint64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.values[key] = value
-	for _, fn := range b.watch {
-		_ = fn(stream.Entry{Key: key, Value: value})
-	}
-	return 1, b.fails
-}
-
-func (b *bucket) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	if _, err := b.Get(ctx, key); err == nil {
-		return 0, stream.ErrConflict
-	}
-	return b.Put(ctx, key, value)
-}
-
-func (b *bucket) Delete(ctx context.Context, key string) error {
-	_, err := b.Put(ctx, key, nil)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.values, key)
-	return err
-}
-
-func (b *bucket) Keys(_ context.Context, prefix string) ([]string, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	keys := slices.Sorted(maps.Keys(b.values))
-	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, prefix) }), b.fails
-}
-
-func (b *bucket) Watch(ctx context.Context, _ string, fn func(stream.Entry) error) error {
-	b.mu.Lock()
-	b.watch = append(b.watch, fn)
-	b.mu.Unlock()
-	<-ctx.Done()
-	return nil
-}
-
-// place is where logs are written to.
+// testPlace is where logs are written to.
 type testPlace struct {
 	t           *testing.T
 	bus         *streamtest.Bus
-	keys, heads *bucket
+	keys, heads *streamtest.KV
 }
 
 func newPlace(t *testing.T) *testPlace {
-	return &testPlace{t: t, bus: streamtest.NewBus(), keys: newBucket(), heads: newBucket()}
+	return &testPlace{t: t, bus: streamtest.NewBus(), keys: streamtest.NewKV(), heads: streamtest.NewKV()}
 }
 
 // start runs a log until stop is called.
@@ -113,23 +54,16 @@ func (p *testPlace) verify(tenant string) Report {
 			lines = append(lines, m.Value)
 		}
 	}
-	heads, err := readHeads(p.t.Context(), p.heads, tenant)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	heads := check.Value(readHeads(p.t.Context(), p.heads, tenant))(p.t)
 	v := &Verifier{Known: heads}
-	if err := v.Read(bytes.NewReader(bytes.Join(lines, []byte("\n")))); err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, v.Read(bytes.NewReader(bytes.Join(lines, []byte("\n")))))
 	return v.Finish(heads...)
 }
 
 func valueOf(t *testing.T, c prometheus.Counter) float64 {
 	t.Helper()
 	var m dto.Metric
-	if err := c.Write(&m); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Write(&m))
 	return m.GetCounter().GetValue()
 }
 
@@ -138,9 +72,7 @@ func (p *testPlace) entries(tenant string, f Filter) []Opened {
 	p.t.Helper()
 	r := NewReader(p.bus, NewKeys(p.keys, slog.New(slog.DiscardHandler)), p.heads)
 	entries, _, _, err := r.page(p.t.Context(), tenant, f, place{}, 10_000)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	check.OK(p.t, err)
 	return entries
 }
 
@@ -150,13 +82,16 @@ func put(n int) Event {
 	return Event{Caller: ada, Action: "put-tool", Path: fmt.Sprintf("/v1/tools/t%d", n), Status: 202, Details: Details{Tools: []ToolRef{{ID: fmt.Sprintf("t%d", n), Revision: uint64(n)}}}}
 }
 
+func write(t *testing.T, l *Log, e Event) {
+	t.Helper()
+	check.OK(t, l.Write(t.Context(), e))
+}
+
 func TestARecordIsDurableAndSealed(t *testing.T) {
 	p := newPlace(t)
 	l, keys, stop := p.start()
 	defer stop()
-	if err := l.Write(t.Context(), put(1)); err != nil {
-		t.Fatal(err)
-	}
+	write(t, l, put(1))
 	stored := p.bus.Messages(events.Audit)
 	if len(stored) != 1 || stored[0].Key != "acme" {
 		t.Fatalf("%d records", len(stored))
@@ -173,12 +108,8 @@ func TestARecordIsDurableAndSealed(t *testing.T) {
 	if other := p.entries("globex", Filter{}); len(other) != 0 {
 		t.Errorf("another tenant sees %+v", other)
 	}
-	if err := keys.Destroy(t.Context(), "acme"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Write(t.Context(), put(2)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, keys.Destroy(t.Context(), "acme"))
+	write(t, l, put(2))
 	e = p.entries("acme", Filter{})
 	if len(e) != 2 || !e[0].Erased || e[0].Subject != "" || e[0].Groups != nil || e[0].Tools != nil || e[1].Erased || e[1].Subject != ada.Subject {
 		t.Errorf("after the key was destroyed: %+v", e)
@@ -194,16 +125,11 @@ func TestADestroyedKeySealsNothingMore(t *testing.T) {
 		p := newPlace(t)
 		l, _, stop := p.start()
 		defer stop()
-		if err := l.Write(t.Context(), put(1)); err != nil {
-			t.Fatal(err)
-		}
+		write(t, l, put(1))
 		synctest.Wait() // until it watches the keys
-		if err := NewKeys(p.keys, slog.New(slog.DiscardHandler)).Destroy(t.Context(), "acme"); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Write(t.Context(), put(2)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, NewKeys(p.keys, slog.New(slog.DiscardHandler)).Destroy(t.Context(), "acme"))
+		synctest.Wait() // until it has heard
+		write(t, l, put(2))
 		if e := p.entries("acme", Filter{}); !e[0].Erased || e[1].Erased {
 			t.Errorf("%+v", e)
 		}
@@ -264,9 +190,7 @@ func TestAnOutageRefusesChangesAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)
 		l, _, stop := p.start()
-		if err := l.Write(t.Context(), put(1)); err != nil {
-			t.Fatal(err)
-		}
+		write(t, l, put(1))
 		away := errors.New("away")
 		p.bus.Fail(func(c streamtest.Call) error { return away })
 		if err := l.Write(t.Context(), put(2)); !errors.Is(err, ErrUnavailable) {
@@ -304,18 +228,14 @@ func TestReadsAreRecordedInTheBackground(t *testing.T) {
 		for n := range 5 {
 			e := put(n)
 			e.ReadOnly = true
-			if err := l.Write(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
+			write(t, l, e)
 		}
 		close(stuck)
 		p.bus.Fail(nil)
 		for n := range 2 * maxSamples {
 			e := put(n)
 			e.ReadOnly = true
-			if err := l.Write(t.Context(), e); err != nil {
-				t.Fatal(err)
-			}
+			write(t, l, e)
 		}
 		stop()
 		if r := p.verify("acme"); len(r.Faults) != 0 || r.Records != 5+2*maxSamples {
@@ -372,9 +292,7 @@ func TestARecordOfManyToolsIsDivided(t *testing.T) {
 	defer stop()
 	e := put(0)
 	e.Tools = make([]ToolRef, 2*maxTools+1)
-	if err := l.Write(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
+	write(t, l, e)
 	var sizes []int
 	for _, e := range p.entries("acme", Filter{}) {
 		sizes = append(sizes, len(e.Tools))
@@ -395,9 +313,7 @@ func TestARecordOfLargeGrantsIsDivided(t *testing.T) {
 		e.Changed = append(e.Changed, fmt.Sprintf("+ %d %s", n, strings.Repeat("<", 2<<10)))
 	}
 	e.Tools = []ToolRef{{ID: strings.Repeat("x", maxNames)}, {ID: "last"}}
-	if err := l.Write(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
+	write(t, l, e)
 	for _, m := range p.bus.Messages(events.Audit) {
 		if len(m.Value) > 1<<20 {
 			t.Errorf("a record of %d bytes", len(m.Value))
@@ -418,12 +334,8 @@ func TestTheLogIsReadByPages(t *testing.T) {
 	l, keys, stop := p.start()
 	defer stop()
 	for n := range 30 {
-		if err := l.Write(t.Context(), put(n)); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Write(t.Context(), Event{Caller: identity.Anybody, Action: "reindex"}); err != nil {
-			t.Fatal(err)
-		}
+		write(t, l, put(n))
+		write(t, l, Event{Caller: identity.Anybody, Action: "reindex"})
 	}
 	r := NewReader(p.bus, keys, p.heads)
 	last, at, err := r.last(t.Context(), "acme", Filter{}, 5)

@@ -3,7 +3,7 @@ package audit
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
 type metrics struct {
@@ -13,11 +13,11 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	at := metric.At(reg)
+	at := telemetry.Metrics(reg)
 	return &metrics{
-		records: at.NewCounterVec("toolstream_audit_records_total", "Records that were written to the audit log, by decision.",
+		records: at.NewCounterVec("toolstream_audit_records_total", "Records in the audit log, by decision.",
 			[]string{"decision"}, []string{string(Allowed), string(Denied)}),
-		dropped:  at.NewCounter("toolstream_audit_dropped_total", "Sampled searches and reads that were left out of the audit log, because too many records waited."),
-		failures: at.NewCounter("toolstream_audit_failures_total", "Tries to write to the audit log that failed. While they do, changes are refused (503)."),
+		dropped:  at.NewCounter("toolstream_audit_dropped_total", "Sampled searches and reads that the audit log lacks because too many records waited."),
+		failures: at.NewCounter("toolstream_audit_failures_total", "Failed writes to the audit log. While they fail, changes are refused (503)."),
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -53,8 +53,8 @@ func NewReader(bus stream.Follower, keys *Keys, heads HeadStore) *Reader {
 	return &Reader{bus, keys, heads}
 }
 
-// scan visits what the topic holds now above a place, until visit returns true or an error,
-// and returns how far it came, and whether that is the end.
+// scan visits the current records of the topic above a place, until visit returns true or an
+// error. It returns how far it came, and whether that is the end.
 func (r *Reader) scan(ctx context.Context, from place, visit func(stream.Message) (bool, error)) (at place, end bool, err error) {
 	left, err := r.bus.End(ctx, events.Audit)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *Reader) before(ctx context.Context, n uint64) (place, bool, error) {
 	return at, all, nil
 }
 
-// firsts returns the first message behind a place in each partition that has one.
+// firsts returns the first message after a place in each partition that has one.
 func (r *Reader) firsts(ctx context.Context, from place) ([]stream.Message, error) {
 	ends, err := r.bus.End(ctx, events.Audit)
 	if err != nil {
@@ -123,8 +123,8 @@ func (r *Reader) firsts(ctx context.Context, from place) ([]stream.Message, erro
 // near is how far from the end a search for a time, or for the last records, begins.
 const near = 1024
 
-// since returns a place behind which every record of a time or later lies: the beginning for
-// the zero time. Records come in the order of their times, but for moments.
+// since returns a place before all records from t on, or the beginning for the zero time. Records
+// are ordered by time to within moments.
 func (r *Reader) since(ctx context.Context, t time.Time) (place, error) {
 	if t.IsZero() {
 		return place{}, nil
@@ -153,37 +153,24 @@ func (r *Reader) whole(ctx context.Context) (bool, error) {
 
 // Filter chooses records. Empty fields choose all.
 type Filter struct {
-	Since    time.Time `query:"since" doc:"Not older than this time (RFC 3339)."`
-	Who      string    `query:"who" doc:"Of the caller of this subject only."`
-	Action   string    `query:"action" doc:"Of this operation only, by its id."`
-	Tool     string    `query:"tool" doc:"About the tool or provider of this id only."`
-	Decision string    `query:"decision" enum:"allowed,denied" doc:"allowed or denied only."`
+	Since    time.Time `query:"since" doc:"Not before this time (RFC 3339)."`
+	Who      string    `query:"who" doc:"Only of this subject."`
+	Action   string    `query:"action" doc:"Only this operation, by its id."`
+	Tool     string    `query:"tool" doc:"Only about the tool or provider of this id."`
+	Decision string    `query:"decision" enum:"allowed,denied" doc:"Only allowed, or only denied."`
 }
 
 // Opened is a record with its private part, as far as that can be read.
 type Opened struct {
 	Record
 	Private
-	Erased bool `json:"erased,omitempty" doc:"The key of the private fields is destroyed: nobody can read them."`
+	Erased bool `json:"erased,omitempty" doc:"The key of the private fields is destroyed, so they are unreadable."`
 }
 
-// opener reads the private parts of a tenant's records.
-type opener struct {
-	key *key // nil: there is none
-}
-
-func (r *Reader) opener(ctx context.Context, tenant string) (opener, error) {
-	k, err := r.keys.stored(ctx, tenant)
-	if errors.Is(err, stream.ErrNotFound) {
-		err = nil
-	}
-	return opener{k}, err
-}
-
-// entry returns the entry of a message if the filter chooses it.
-func (o opener) entry(m stream.Message, f Filter) (e Opened, chosen bool) {
+// openEntry returns the entry of a message if the filter chooses it. A nil key opens nothing.
+func openEntry(k *key, m stream.Message, f Filter) (e Opened, chosen bool) {
 	r, err := parse(m.Value)
-	if err != nil { // which a verification tells
+	if err != nil { // a verification reports this
 		return Opened{}, false
 	}
 	if r.Time.Before(f.Since) || f.Action != "" && f.Action != r.Action || f.Decision != "" && f.Decision != string(r.Decision) {
@@ -191,7 +178,7 @@ func (o opener) entry(m stream.Message, f Filter) (e Opened, chosen bool) {
 	}
 	e = Opened{Record: r}
 	if len(r.Sealed) > 0 {
-		private, readable := o.key.open(&r)
+		private, readable := k.open(&r)
 		e.Private, e.Erased = private, !readable
 	}
 	e.Key, e.Sealed = "", nil
@@ -199,16 +186,16 @@ func (o opener) entry(m stream.Message, f Filter) (e Opened, chosen bool) {
 	return e, (f.Who == "" || f.Who == e.Subject) && (f.Tool == "" || slices.ContainsFunc(e.Tools, about))
 }
 
-// page returns up to limit entries of a tenant behind a place, in their order, how far it has
-// read, and whether that is the end.
+// page returns up to limit entries of a tenant after a place, in order, how far it has read, and
+// whether that is the end.
 func (r *Reader) page(ctx context.Context, tenant string, f Filter, from place, limit int) (entries []Opened, at place, end bool, err error) {
-	open, err := r.opener(ctx, tenant)
-	if err != nil {
+	k, err := r.keys.stored(ctx, tenant)
+	if err != nil && !errors.Is(err, stream.ErrNotFound) {
 		return nil, nil, false, fmt.Errorf("audit: key of the tenant %s: %w", tenant, err)
 	}
 	at, end, err = r.scan(ctx, from, func(m stream.Message) (bool, error) {
 		if m.Key == tenant {
-			if e, chosen := open.entry(m, f); chosen {
+			if e, chosen := openEntry(k, m, f); chosen {
 				entries = append(entries, e)
 			}
 		}

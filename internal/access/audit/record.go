@@ -1,9 +1,9 @@
-// Package audit keeps what callers did: a log that is only added to, of records that are
-// chained by their hashes and whose private fields are sealed under a key of the tenant.
+// Package audit logs the actions of callers. The log is append-only: its records are chained by
+// their hashes, and their private fields are sealed under a key of the tenant.
 //
-// Each process writes a chain of its own for each tenant. A record holds the hash of the one
-// before it in its chain; the first of a chain holds the ends of the tenant's other chains. A
-// line of the log is {"hash": H, "record": R}, where H is the SHA-256 of the bytes of R, in
+// Each process writes a chain of its own for each tenant. A record holds the hash of the record
+// before it in its chain; the first of a chain holds the ends of the tenant's other chains. A line
+// of the log is {"hash": H, "record": R}, where H is the SHA-256 of the bytes of R, in
 // hexadecimal. See docs/decisions/0037.
 package audit
 
@@ -19,7 +19,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Decision says whether something was allowed.
+// Decision says whether an action was allowed.
 type Decision string
 
 // The decisions.
@@ -32,7 +32,7 @@ const (
 type ToolRef struct {
 	ID       string      `json:"id"`
 	Kind     schema.Kind `json:"kind,omitempty" doc:"Absent for a tool."`
-	Revision uint64      `json:"revision,omitempty" doc:"Of the change."`
+	Revision uint64      `json:"revision,omitempty" doc:"Revision of the change."`
 }
 
 // Record is one record of the log.
@@ -41,36 +41,36 @@ type Record struct {
 	Chain    string `json:"chain" doc:"Chain of records that one process has written for the tenant."`
 	Sequence uint64 `json:"seq" doc:"Place in the chain, from 1."`
 	Previous string `json:"prev,omitempty" doc:"Hash of the record before it in the chain."`
-	After    []Head `json:"after,omitempty" doc:"Of the first record of a chain: where the tenant's other chains ended then, as far as they were known."`
+	After    []Head `json:"after,omitempty" doc:"In the first record of a chain: the known ends of the tenant's other chains at that time."`
 
 	Time     time.Time `json:"time"`
-	Action   string    `json:"action" doc:"The operation's id; method and route where it is not known who called."`
+	Action   string    `json:"action" doc:"The operation's id; method and route if the caller is unknown."`
 	Policy   string    `json:"policy,omitempty" doc:"Version of the policy that decided."`
 	Decision Decision  `json:"decision" enum:"allowed,denied" doc:"Whether the caller might."`
-	Role     string    `json:"role,omitempty" doc:"Of the caller."`
-	Status   int       `json:"status,omitempty" doc:"Of the answer: 409, say, where the caller might and the change was not made."`
-	DryRun   bool      `json:"dry_run,omitempty" doc:"The caller asked what a change would do: nothing was changed."`
+	Role     string    `json:"role,omitempty" doc:"Role of the caller."`
+	Status   int       `json:"status,omitempty" doc:"Status of the answer, such as 409 for an allowed change that was not made."`
+	DryRun   bool      `json:"dry_run,omitempty" doc:"The caller asked for the effect of a change; nothing was changed."`
 	Trace    string    `json:"trace,omitempty" doc:"Id of the trace."`
-	Count    int       `json:"count,omitempty" doc:"How many denials the record stands for, where it is more than one."`
+	Count    int       `json:"count,omitempty" doc:"Number of denials in this record, if more than one."`
 
 	Key    string `json:"key,omitempty" doc:"Id of the key under which the private fields are sealed."`
-	Sealed []byte `json:"sealed,omitempty" doc:"The private fields: a nonce of 12 bytes and what AES-256-GCM makes of them."`
+	Sealed []byte `json:"sealed,omitempty" doc:"The private fields: a nonce of 12 bytes and their AES-256-GCM ciphertext."`
 }
 
-// Private are the fields of a record that name callers, or what belongs to the tenant.
+// Private are the fields of a record that name callers, or anything that belongs to the tenant.
 type Private struct {
 	Subject string    `json:"subject,omitempty" doc:"Name of the caller."`
-	Groups  []string  `json:"groups,omitempty" doc:"Of the caller, as an identity provider names them."`
-	Address string    `json:"address,omitempty" doc:"Where a refused request came from, of whose caller nothing else is known."`
-	Path    string    `json:"path,omitempty" doc:"What was called, without parameters."`
+	Groups  []string  `json:"groups,omitempty" doc:"Groups of the caller from the identity provider."`
+	Address string    `json:"address,omitempty" doc:"Address of a refused request with an unknown caller."`
+	Path    string    `json:"path,omitempty" doc:"Path of the request, without parameters."`
 	Tools   []ToolRef `json:"tools,omitempty" doc:"Tools and providers that it was done with."`
-	Reason  string    `json:"reason,omitempty" doc:"Of a denial; of a quarantine, as the caller gave it."`
+	Reason  string    `json:"reason,omitempty" doc:"Reason of a denial, or of a quarantine as the caller gave it."`
 	Search  string    `json:"search,omitempty" doc:"Id of the search."`
-	Call    *Call     `json:"call,omitempty" doc:"Of a call of a tool, where calls.record asks for it."`
+	Call    *Call     `json:"call,omitempty" doc:"Arguments and result of a call, if calls.record asks for them."`
 	Changed []string  `json:"changed,omitempty" doc:"Grants that were added, after a +, and removed, after a -."`
 }
 
-// Call is what a tool was called with, and what came of it.
+// Call is a call of a tool: its arguments and its outcome.
 type Call struct {
 	Arguments string `json:"arguments,omitempty" doc:"The first 4 KiB of their JSON."`
 	Result    string `json:"result,omitempty" doc:"The first 4 KiB of its JSON, or the error."`
@@ -110,8 +110,8 @@ func hashOf(raw []byte) string {
 
 var errNoLine = errors.New("it is no line of the log")
 
-// parseLine returns the hash that a line states, and the bytes of its record. It takes no
-// other form than that of line: all of its bytes count.
+// parseLine returns the hash that a line states, and the bytes of its record. It accepts no other
+// form than that of line: every byte counts.
 func parseLine(line []byte) (hash string, raw []byte, err error) {
 	begin, middle := len(lineBegin), len(lineBegin)+hashLength
 	if len(line) < middle+len(lineMiddle)+len(lineEnd) || string(line[:begin]) != lineBegin ||

@@ -2,27 +2,27 @@ package audit
 
 import "time"
 
-// Whoever reaches the server can have it refuse requests, as many as it likes. If each was a
-// record, they would push all others out of the log. So refusals of unknown callers that are
-// alike are one record a minute, with their number.
+// Anyone who reaches the server can cause any number of refusals. Recording each of them would
+// push all other records out of the log, so identical refusals of unknown callers share one record
+// a minute, with a count.
 
 const (
 	refusalWindow = time.Minute
-	maxRefusals   = 256 // kinds of refusals that are told apart
+	maxRefusals   = 256 // distinct kinds of refusals
 )
 
-// refusal is what refusals have in common that are counted together.
+// refusal is the key of the refusals that are counted together.
 type refusal struct{ action, reason, address string }
 
-// refused is how many there are to be written.
+// refused counts the refusals still to be written.
 type refused struct {
 	event Event
 	count int
-	until time.Time // when the next record may be written; zero: none was
+	until time.Time // when the next record may be written; zero: no record was written
 }
 
-// Refuse has it recorded that a request was refused of which nobody knows who sent it. It
-// never blocks, and forgets none unless the process ends within a minute by itself.
+// Refuse queues a record of a refused request from an unknown caller. It never blocks, and loses
+// no refusal unless the process crashes within a minute.
 func (l *Log) Refuse(e Event) {
 	e.time, e.Decision = time.Now().UTC(), Denied
 	kind := refusal{e.Action, e.Reason, e.Address}

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Fault is a place at which the log is not as it was written.
+// Fault is a place in the log that was changed.
 type Fault struct {
-	Line     int    `json:"line,omitempty"` // of what was read, from 1; 0 of what should follow
+	Line     int    `json:"line,omitempty"` // from 1; 0 for records that should follow
 	Chain    string `json:"chain,omitempty"`
 	Sequence uint64 `json:"seq,omitempty"`
 	Reason   string `json:"reason"`
 }
 
-// Report says what a Verifier has found.
+// Report is the result of a Verifier.
 type Report struct {
 	Records  int     `json:"records"`  // that are in their places
 	Repeated int     `json:"repeated"` // lines that are there again, as writers send them after an error
@@ -30,8 +30,8 @@ type Report struct {
 
 // Verifier looks at the lines of one tenant in their order.
 type Verifier struct {
-	// Partial says that the beginning of the log is not there: it is older than the log
-	// keeps records, or was not asked for.
+	// Partial says that the beginning of the log is missing: it is older than the log keeps
+	// records, or was not requested.
 	Partial bool
 
 	// Known, if it is not nil, holds every chain that was begun in the last HeadAge.
@@ -44,10 +44,10 @@ type Verifier struct {
 	report Report
 }
 
-// chainSeen is what was seen of a chain.
+// chainSeen is the part of a chain that was read.
 type chainSeen struct {
 	first  uint64
-	hashes []string // of the records from first on, empty for one that is missing
+	hashes []string // of the records from first on, empty if a record is missing
 	time   time.Time
 }
 
@@ -70,7 +70,7 @@ const maxSkip = 1 << 20
 // maxLine bounds a line in bytes: a message of the bus is not larger.
 const maxLine = 16 << 20
 
-// Read takes all lines of r. Its errors are those of reading.
+// Read adds all lines of r. It only returns read errors.
 func (v *Verifier) Read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
@@ -96,8 +96,8 @@ func (v *Verifier) fault(r Record, reason string, args ...any) {
 	v.report.Faults = append(v.report.Faults, Fault{Line: v.line, Chain: r.Chain, Sequence: r.Sequence, Reason: fmt.Sprintf(reason, args...)})
 }
 
-// add takes the next line. After a fault it goes on from what is there, so that one fault
-// does not hide another and is not told again with each record behind it.
+// add checks the next line. After a fault it goes on from the actual record, so that a fault
+// neither hides others nor is reported again with each later record.
 func (v *Verifier) add(line []byte) {
 	v.line++
 	if v.chains == nil {
@@ -125,7 +125,7 @@ func (v *Verifier) add(line []byte) {
 	if r.Tenant != v.tenant && whole {
 		v.fault(r, "the record is of the tenant %q, and those before it of %q", r.Tenant, v.tenant)
 	}
-	if !v.place(r, hash, whole) {
+	if !v.appendToChain(r, hash, whole) {
 		return
 	}
 	if c := v.chains[r.Chain]; whole {
@@ -134,15 +134,15 @@ func (v *Verifier) add(line []byte) {
 	}
 }
 
-// place puts a record behind the last one of its chain, and returns false where it does not
-// belong there. Of a record that was changed it only believes what fits.
-func (v *Verifier) place(r Record, hash string, whole bool) bool {
+// appendToChain appends a record to its chain, and returns false if it does not belong there. It trusts a
+// changed record only as far as it fits its chain.
+func (v *Verifier) appendToChain(r Record, hash string, whole bool) bool {
 	c := v.chains[r.Chain]
 	switch {
 	case c == nil && !whole:
 		return false
 	case c == nil:
-		v.begin(r)
+		v.checkFirst(r)
 		v.chains[r.Chain] = &chainSeen{first: max(r.Sequence, 1), hashes: []string{hash}}
 		return true
 	case r.Sequence == c.last()+1:
@@ -168,8 +168,8 @@ func (v *Verifier) place(r Record, hash string, whole bool) bool {
 	return true
 }
 
-// begin looks at the first record of a chain that there is.
-func (v *Verifier) begin(r Record) {
+// checkFirst checks the first record that a chain has in the log.
+func (v *Verifier) checkFirst(r Record) {
 	if r.Sequence != 1 {
 		if !v.Partial {
 			v.fault(r, "the chain begins with record %d: those before it are missing", r.Sequence)
@@ -184,14 +184,14 @@ func (v *Verifier) begin(r Record) {
 	}
 }
 
-// reached holds that a chain has a record.
+// reached checks that a chain has the record of a head.
 func (v *Verifier) reached(h Head, at Record) {
 	c := v.chains[h.Chain]
 	switch {
 	case h.Sequence == 0: // it was begun, and perhaps no more
 	case c.at(h.Sequence) == h.Hash && h.Hash != "":
 	case c == nil && v.Partial && (h.Time.Before(v.oldest) || v.tenant == ""), c != nil && v.Partial && h.Sequence < c.first:
-		// older than what is kept
+		// older than the log keeps records
 	case c == nil:
 		v.fault(at, "the whole chain is missing: it had reached record %d", h.Sequence)
 	case h.Sequence > c.last():
@@ -201,8 +201,8 @@ func (v *Verifier) reached(h Head, at Record) {
 	}
 }
 
-// Finish returns what was found. Heads are records that the log is known to have held: what
-// ends before them was cut off.
+// Finish returns the report. Heads are known records of the log: a chain that ends before its head
+// was truncated.
 func (v *Verifier) Finish(heads ...Head) Report {
 	v.line = 0
 	for _, h := range heads {

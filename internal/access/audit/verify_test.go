@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // written returns the lines of chains that were written by turns, as turns says, each with a
@@ -33,9 +35,7 @@ func written(t testing.TB, turns []int) [][]byte {
 			begun = append(begun, chain)
 		}
 		line, hash, err := r.line()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		ends[chain] = Head{r.Chain, r.Sequence, hash, r.Time}
 		lines = append(lines, line)
 	}
@@ -46,9 +46,7 @@ func written(t testing.TB, turns []int) [][]byte {
 func verified(t testing.TB, lines [][]byte, partial bool, heads ...Head) Report {
 	t.Helper()
 	v := &Verifier{Partial: partial}
-	if err := v.Read(bytes.NewReader(append(bytes.Join(lines, []byte("\n")), '\n'))); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, v.Read(bytes.NewReader(append(bytes.Join(lines, []byte("\n")), '\n'))))
 	return v.Finish(heads...)
 }
 
@@ -56,7 +54,7 @@ func turns(rt *rapid.T) []int {
 	return rapid.SliceOfN(rapid.IntRange(0, 3), 2, 40).Draw(rt, "turns")
 }
 
-func TestWhatWasWrittenIsWhole(t *testing.T) {
+func TestAnIntactLogHasNoFaults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := written(t, turns(rt))
 		r := verified(t, lines, false)
@@ -89,9 +87,7 @@ func TestAChangedByteIsFound(t *testing.T) {
 		change := rapid.ByteRange(1, 255).Draw(rt, "change")
 		all[at] ^= change
 		var v Verifier
-		if err := v.Read(bytes.NewReader(all)); err != nil {
-			rt.Fatal(err)
-		}
+		check.OK(rt, v.Read(bytes.NewReader(all)))
 		if r := v.Finish(); len(r.Faults) == 0 {
 			rt.Fatalf("byte %d, changed by %02x, is not found", at, change)
 		}
@@ -115,10 +111,7 @@ func TestAnInsertedRecordIsFound(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lines := written(t, turns(rt))
 		at := rapid.IntRange(0, len(lines)-1).Draw(rt, "at")
-		before, err := parse(lines[at])
-		if err != nil {
-			rt.Fatal(err)
-		}
+		before := check.Value(parse(lines[at]))(rt)
 		forged := before
 		forged.Action = "forged"
 		forged.Sequence += uint64(rapid.IntRange(0, 1).Draw(rt, "behind"))
@@ -126,9 +119,7 @@ func TestAnInsertedRecordIsFound(t *testing.T) {
 			forged.Previous, _, _ = parseLine(lines[at])
 		}
 		line, _, err := forged.line()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		check.OK(rt, err)
 		goes := slices.ContainsFunc(lines[at+1:], func(line []byte) bool {
 			r, _ := parse(line)
 			return r.Chain == before.Chain
@@ -177,21 +168,19 @@ func TestAChainThatIsGoneIsFound(t *testing.T) {
 	}
 }
 
-func TestAChainOfNobodyIsFound(t *testing.T) {
+func TestAChainWithoutAWriterIsFound(t *testing.T) {
 	lines := written(t, []int{0, 0})
 	forged, _ := parse(lines[0])
 	forged.Chain, forged.Time = "forged", time.Now()
 	line, _, _ := forged.line()
 	v := &Verifier{Known: verified(t, lines, false).Heads}
-	if err := v.Read(bytes.NewReader(bytes.Join(append(lines, line), []byte("\n")))); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, v.Read(bytes.NewReader(bytes.Join(append(lines, line), []byte("\n")))))
 	if r := v.Finish(); len(r.Faults) != 1 || r.Faults[0].Chain != "forged" {
 		t.Errorf("%+v", r.Faults)
 	}
 }
 
-func TestFaultsSayWhere(t *testing.T) {
+func TestFaultsNameTheirLine(t *testing.T) {
 	lines := written(t, []int{0, 0, 0, 0})
 	lines[1] = bytes.Replace(lines[1], []byte("put-tool"), []byte("get-tool"), 1)
 	r := verified(t, lines, false)
@@ -217,9 +206,7 @@ func TestAHundredThousandRecords(t *testing.T) {
 	all := append(bytes.Join(written(t, order), []byte("\n")), '\n')
 	begun := time.Now()
 	var whole Verifier
-	if err := whole.Read(bytes.NewReader(all)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, whole.Read(bytes.NewReader(all)))
 	took := time.Since(begun)
 	if r := whole.Finish(); len(r.Faults) != 0 || r.Records != len(order) || len(r.Heads) != 3 {
 		t.Fatalf("%d records, %d faults", r.Records, len(r.Faults))
@@ -227,9 +214,7 @@ func TestAHundredThousandRecords(t *testing.T) {
 	t.Logf("%d records of %d bytes verified in %v", len(order), len(all), took)
 	all[len(all)/2] ^= 1
 	var changed Verifier
-	if err := changed.Read(bytes.NewReader(all)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, changed.Read(bytes.NewReader(all)))
 	if r := changed.Finish(); len(r.Faults) == 0 {
 		t.Error("a changed byte is not found")
 	} else {

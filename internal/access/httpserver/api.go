@@ -10,11 +10,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// NewAPI returns the HTTP API that the services add their operations to, and
-// the mux behind it.
+// NewAPI returns the HTTP API that the services add their operations to, and its mux.
 func NewAPI(version string) (huma.API, *Mux) {
 	mux := NewMux()
 	conf := huma.DefaultConfig("toolstream", version)
@@ -80,9 +79,10 @@ func plainNames(v any) {
 
 var pathSeparators = strings.NewReplacer(".", "․", "[", "［", "]", "］") // one dot leader, fullwidth brackets
 
-// refuseUnknownParameters lets a mistyped query parameter fail by its name. Senders of
-// events have parameters of their own in the address that they were given, readers of
-// the registry those of other registries, and identity providers some that they add.
+// refuseUnknownParameters makes a mistyped query parameter fail with its name. It spares
+// operations whose clients send more parameters: event senders keep the ones in the address they
+// were given, registry readers use the ones of other registries, and identity providers add their
+// own.
 func refuseUnknownParameters(_ *huma.OpenAPI, op *huma.Operation) {
 	op.RejectUnknownQueryParameters = op.OperationID != "receive-events" && op.OperationID != callbackID && !strings.HasPrefix(op.Path, RegistryPath)
 }

@@ -15,10 +15,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
-func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
+func TestAnUnknownRouteAnswersAProblemDocument(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /here", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	for _, tc := range []struct {
@@ -30,8 +31,7 @@ func TestWhatNoRouteMatchesIsAProblemDocument(t *testing.T) {
 		{"GET", "/here", 204, "", false}, {"GET", "/there", 404, "", false}, {"POST", "/here", 405, "GET, HEAD", false},
 		{"POST", "/v1/tools/shop/sell:call", 404, "", true}, {"POST", "/v1/tools/shop%2Fsell:cal", 404, "", false},
 	} {
-		w := httptest.NewRecorder()
-		describeNotFound(mux).ServeHTTP(w, httptest.NewRequest(tc.method, tc.path, nil))
+		w := served(describeNotFound(mux), httptest.NewRequest(tc.method, tc.path, nil))
 		if w.Code != tc.status || w.Header().Get("Allow") != tc.allow {
 			t.Errorf("%s %s: status %d, allowed %q", tc.method, tc.path, w.Code, w.Header().Get("Allow"))
 		}
@@ -60,10 +60,7 @@ func TestARefusedBodyIsReadToItsEnd(t *testing.T) {
 		}
 	})))
 	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Value(net.Dial("tcp", server.Listener.Addr().String()))(t)
 	defer conn.Close()
 	answers := bufio.NewReader(conn)
 	body := strings.Repeat("x", 16<<20) // more than the server reads by itself, and than the connection holds
@@ -74,9 +71,7 @@ func TestARefusedBodyIsReadToItsEnd(t *testing.T) {
 		{"PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body, 413},
 		{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200},
 	} {
-		if _, err := io.WriteString(conn, tc.request); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(io.WriteString(conn, tc.request))(t)
 		answer, err := http.ReadResponse(answers, nil)
 		if err != nil || answer.StatusCode != tc.status {
 			t.Fatalf("want %d: %v, %v", tc.status, answer, err)
@@ -112,8 +107,7 @@ func TestTheAPIReadsWhatCurlSendsAndRefusesUnknownParameters(t *testing.T) {
 		r := httptest.NewRequest("POST", tc.path, strings.NewReader(`{"query":"rain"}`))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded") // what curl -d says
 		r.Header.Set("Accept", tc.accept)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
+		w := served(mux, r)
 		media := w.Header().Get("Content-Type")
 		if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) || !strings.HasSuffix(media, "json") {
 			t.Errorf("%s: %d %s %s, want %d and %q", tc.path, w.Code, media, w.Body, tc.status, tc.says)
@@ -121,7 +115,7 @@ func TestTheAPIReadsWhatCurlSendsAndRefusesUnknownParameters(t *testing.T) {
 	}
 }
 
-func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
+func TestWritesFromOtherOriginsAreRefused(t *testing.T) {
 	h := refuseCrossOrigin(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	tests := []struct {
 		method, header, value string
@@ -132,7 +126,7 @@ func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
 		{http.MethodPost, "Sec-Fetch-Site", "cross-site", 403},
 		{http.MethodPost, "Sec-Fetch-Site", "same-origin", 200},
 		{http.MethodPost, "Origin", "http://example.com", 200}, // the host of the request itself
-		{http.MethodGet, "Sec-Fetch-Site", "cross-site", 200},
+		{http.MethodGet, "Sec-Fetch-Site", "cross-site", 403},
 		{http.MethodOptions, "Origin", "https://elsewhere.example", 200},
 	}
 	for _, test := range tests {
@@ -140,8 +134,7 @@ func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
 		if test.header != "" {
 			r.Header.Set(test.header, test.value)
 		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(h, r)
 		if w.Code != test.status {
 			t.Errorf("%s with %s %q: %d, want %d", test.method, test.header, test.value, w.Code, test.status)
 		}
@@ -149,7 +142,7 @@ func TestPagesOfOtherOriginsMayNotWrite(t *testing.T) {
 }
 
 // A name that resolves to this machine by the will of who owns it is refused.
-func TestOnLoopbackNamesOfOthersAreRefused(t *testing.T) {
+func TestForeignHostNamesAreRefusedOnLoopback(t *testing.T) {
 	h := refuseForeignHosts(true, "Tools.Example.com, other.example", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, status := range map[string]int{
 		"evil.example":           421,
@@ -174,8 +167,7 @@ func TestOnLoopbackNamesOfOthersAreRefused(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/v1/tools", nil)
 		r.Host = host
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(h, r)
 		if w.Code != status || status == 421 && !strings.Contains(w.Body.String(), "auth.hosts") {
 			t.Errorf("%q: %d %s, want %d", host, w.Code, w.Body, status)
 		}
@@ -203,8 +195,7 @@ func TestErrorsNameThePlaceAndQuoteLittle(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/search", strings.NewReader(tc.body))
 		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
+		w := served(mux, r)
 		if answer := w.Body.String(); w.Code/100 != 4 || !strings.Contains(answer, tc.says) || len(answer) > 4000 {
 			t.Errorf("%s: status %d, %d bytes: %.4000s", tc.name, w.Code, len(answer), answer)
 		}

@@ -4,30 +4,29 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// AuditLog takes what callers did.
+// AuditLog records the actions of callers.
 type AuditLog interface {
 	// Admit returns an error as long as nothing can be written.
 	Admit() error
 	// Write returns nil once a record is durable.
 	Write(ctx context.Context, e audit.Event) error
-	// Sample has a record written, unless too many wait.
+	// Sample queues a record, unless too many wait.
 	Sample(e audit.Event)
-	// Refuse counts a refusal of which it is not known who called.
+	// Refuse counts a refusal of an unknown caller.
 	Refuse(e audit.Event)
 }
 
-// audited is what is known of a request for its record.
+// audited collects the facts of a request for its record.
 type audited struct {
 	log    AuditLog
 	notes  *audit.Notes
@@ -36,29 +35,29 @@ type audited struct {
 	share  float64 // of reads that are recorded
 
 	mu        sync.Mutex
-	operation *huma.Operation  // nil: it came to none in this process
+	operation *huma.Operation  // nil: no operation of this process was reached
 	caller    *identity.Caller // nil: not known
 	route     string           // method and pattern
 	path      string           // as it was sent
 	address   string
 	reason    string // of a refusal
 	refused   bool   // a credential is, whatever is answered
-	passed    bool   // nothing was done here: another process records it, or nobody did it
+	passed    bool   // this process did nothing: another process records the request, or the log cannot be written
 }
 
 type auditedKey struct{}
 
-// audits returns what is known of a request, or nil where nothing is recorded.
+// audits returns the facts of a request, or nil if it is not recorded.
 func audits(ctx context.Context) *audited {
 	a, _ := ctx.Value(auditedKey{}).(*audited)
 	return a
 }
 
-// maxPath bounds what a record says of a path, in bytes.
+// maxPath bounds the path in a record, in bytes.
 const maxPath = 1024
 
-// recordRequests records requests before their answers begin: changes and denials always,
-// a share of all others. What cannot be recorded is answered 503.
+// recordRequests records requests before their answers begin: changes and denials always, a share
+// of all others. If it cannot record a request, it answers 503.
 func recordRequests(log AuditLog, share float64, mux *http.ServeMux, next http.Handler) http.Handler {
 	if log == nil {
 		return next
@@ -70,7 +69,9 @@ func recordRequests(log AuditLog, share float64, mux *http.ServeMux, next http.H
 		_, pattern := mux.Handler(r)
 		a := &audited{log: log, notes: notes, cancel: cancel, share: share, route: pattern, path: r.URL.EscapedPath()}
 		a.path = a.path[:min(len(a.path), maxPath)]
-		a.address, _, _ = net.SplitHostPort(r.RemoteAddr)
+		if ip := clientAddress(r.Context()); ip.IsValid() {
+			a.address = ip.String()
+		}
 		a.ctx = context.WithValue(ctx, auditedKey{}, a)
 		answer := &auditWriter{ResponseWriter: w, of: a}
 		next.ServeHTTP(answer, r.WithContext(a.ctx))
@@ -78,7 +79,7 @@ func recordRequests(log AuditLog, share float64, mux *http.ServeMux, next http.H
 	})
 }
 
-// note changes what is known of a request, where it is recorded.
+// note changes the facts of a request if it is recorded.
 func note(ctx context.Context, change func(*audited)) {
 	if a := audits(ctx); a != nil {
 		a.mu.Lock()
@@ -90,8 +91,8 @@ func note(ctx context.Context, change func(*audited)) {
 // always reports whether an operation may not be done without a record.
 func always(op *huma.Operation) bool { return !audit.IsSampled(op.Method, op.Metadata) }
 
-// admitChanges tells the record of an operation, and refuses one that has to have a record as
-// long as none can be written. A caller that may not call it is refused as such.
+// admitChanges notes the operation for the record, and refuses a change while the log cannot be
+// written. A caller without the needed role is refused as such.
 func admitChanges(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		a := audits(hc.Context())
@@ -109,8 +110,8 @@ func admitChanges(api huma.API) func(huma.Context, func(huma.Context)) {
 
 const notRecorded = "the audit log cannot be written, and no change is made without it"
 
-// record records the request once its status is known. An error says that it has to be
-// recorded and cannot be.
+// record records the request once its status is known. It returns an error if a required record
+// cannot be written.
 func (a *audited) record(status int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -119,7 +120,7 @@ func (a *audited) record(status int) error {
 		e.Trace = span.TraceID().String()
 	}
 	refused := a.refused || status == http.StatusUnauthorized || status == http.StatusForbidden
-	hidden := e.Decision == audit.Denied && !refused // the caller named what is not for it to find
+	hidden := e.Decision == audit.Denied && !refused // the caller named something hidden from it
 	if refused {
 		e.Decision = audit.Denied
 	}
@@ -139,7 +140,7 @@ func (a *audited) record(status int) error {
 		e.Action, e.Path, e.Address = a.route, "", a.address
 		a.log.Refuse(e)
 	case hidden && !always(a.operation):
-		a.log.Sample(e) // not waited for, as what is not there is not: that would tell that there is something
+		a.log.Sample(e) // without waiting, as for a missing entity: a delay would reveal that it exists
 	case e.Decision == audit.Denied:
 		e.ReadOnly = hidden
 		if e.Action == "" {
@@ -156,13 +157,13 @@ func (a *audited) record(status int) error {
 	return nil
 }
 
-// auditWriter records a request before its answer begins, and what comes to light later
-// before the answer goes on.
+// auditWriter records a request before its answer begins, and later findings before the answer
+// goes on.
 type auditWriter struct {
 	http.ResponseWriter
 	of    *audited
 	begun bool
-	lost  error // why nothing more is answered, and the handler is to end
+	lost  error // if set, the answer is cut off, and the handler is to end
 	cut   bool  // a part of the answer was sent before
 }
 

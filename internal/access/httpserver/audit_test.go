@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // auditLog notes what it is told in short: how, action and status.
@@ -29,7 +28,7 @@ type auditLog struct {
 	away   error // of Admit
 }
 
-func (l *auditLog) take(how string, e audit.Event) {
+func (l *auditLog) record(how string, e audit.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, e)
@@ -46,12 +45,12 @@ func (l *auditLog) Write(_ context.Context, e audit.Event) error {
 	if fails {
 		return audit.ErrUnavailable
 	}
-	l.take("write", e)
+	l.record("write", e)
 	return nil
 }
 
-func (l *auditLog) Sample(e audit.Event) { l.take("sample", e) }
-func (l *auditLog) Refuse(e audit.Event) { l.take("refuse", e) }
+func (l *auditLog) Sample(e audit.Event) { l.record("sample", e) }
+func (l *auditLog) Refuse(e audit.Event) { l.record("refuse", e) }
 
 type nothing struct{}
 
@@ -85,10 +84,7 @@ func changing(t *testing.T, l *auditLog, changed *int, peer string) *httptest.Se
 	} else if err := Forward(mux, "peer", peer, http.DefaultTransport.(*http.Transport), propagation.TraceContext{}, routes); err != nil {
 		t.Fatal(err)
 	}
-	h := Handler(mux, Config{
-		Credentials: Credentials{Provider: roles{}}, Audit: l, AuditShare: 1, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(handler(mux, Config{Credentials: Credentials{Provider: roles{}}, Audit: l, AuditShare: 1}))
 	t.Cleanup(server.Close)
 	return server
 }
@@ -106,10 +102,7 @@ func (roles) Caller(_ context.Context, token string) (identity.Caller, error) {
 // asking returns the status and the body of an answer, and how that ended.
 func asking(t *testing.T, server *httptest.Server, token, method string) (int, string, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/v1/things", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(t.Context(), method, server.URL+"/v1/things", nil))(t)
 	r.Header.Set("Authorization", "Bearer "+token)
 	resp, err := server.Client().Do(r)
 	if err != nil {
@@ -173,7 +166,7 @@ func TestAChangeIsNotAnsweredWithoutItsRecord(t *testing.T) {
 }
 
 // A process that passes requests on leaves the record to the one that answers them.
-func TestWhatIsPassedOnIsRecordedOnce(t *testing.T) {
+func TestAForwardedRequestIsRecordedOnce(t *testing.T) {
 	back, front, changed := &auditLog{writes: -1}, &auditLog{writes: -1}, 0
 	server := changing(t, front, &changed, changing(t, back, &changed, "").URL)
 	if _, body, err := asking(t, server, "writer", http.MethodPost); err != nil || body != "ab" {
@@ -191,7 +184,7 @@ func TestWhatIsPassedOnIsRecordedOnce(t *testing.T) {
 
 // A caller does not learn by the time of an answer, or by an audit log that is away, whether
 // what it named is hidden or not there: both are recorded in one way.
-func TestWhatIsHiddenIsRecordedAsWhatIsNotThere(t *testing.T) {
+func TestAHiddenThingIsRecordedLikeAMissingThing(t *testing.T) {
 	api, mux := NewAPI("")
 	type named struct {
 		What string `path:"what"`
@@ -215,15 +208,13 @@ func TestWhatIsHiddenIsRecordedAsWhatIsNotThere(t *testing.T) {
 		}
 	}
 	l := &auditLog{writes: -1}
-	h := Handler(mux, Config{Credentials: Credentials{Provider: roles{}}, Audit: l, AuditShare: 1, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	h := handler(mux, Config{Credentials: Credentials{Provider: roles{}}, Audit: l, AuditShare: 1})
 	for _, route := range []string{"GET /v1/missing/", "POST /v1/missing/", "PUT /v1/missing/", "GET /v1/found/", "POST /v1/found/"} {
 		var said []string
 		for _, what := range []string{"hidden", "unknown"} {
 			l.said, l.events = nil, nil
 			method, path, _ := strings.Cut(route, " ")
-			r := httptest.NewRequest(method, path+what, nil)
-			r.Header.Set("Authorization", "Bearer reader")
-			h.ServeHTTP(httptest.NewRecorder(), r)
+			served(h, bearing("reader", method, path+what))
 			for i, e := range l.events {
 				said = append(said, l.said[i])
 				if how, _, _ := strings.Cut(l.said[i], " "); how == "write" && !e.ReadOnly || (e.Decision == audit.Denied) != (what == "hidden") {

@@ -14,18 +14,17 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Provider tells whose a token is that an identity provider has given. Its error wraps one
-// of those of package identity.
+// Provider returns the caller of a token from an identity provider. Its error wraps an error of
+// package identity.
 type Provider interface {
 	Caller(ctx context.Context, token string) (identity.Caller, error)
 }
 
-// Credentials are by what callers prove who they are. Where there are none, every caller is
-// anybody.
+// Credentials identify callers. Without any, every caller is identity.Anybody.
 type Credentials struct {
 	Tokens       *tokenfile.File // may be nil
 	Provider     Provider        // may be nil
@@ -36,7 +35,7 @@ func (c Credentials) none() bool {
 	return c.Tokens == nil && c.Provider == nil && c.Certificates == nil
 }
 
-// Caller returns whose a token is. Its error wraps one of those of package identity.
+// Caller returns the caller of a token. Its error wraps an error of package identity.
 func (c Credentials) Caller(ctx context.Context, token string) (identity.Caller, error) {
 	who, _, err := c.prove(ctx, token)
 	return who, err
@@ -59,18 +58,18 @@ func (c Credentials) prove(ctx context.Context, token string) (who identity.Call
 	return who, true, err
 }
 
-// credentials are those of requests.
+// credentials identify the callers of requests.
 type credentials struct {
 	Credentials
 	metadata string // where callers learn of the provider; may be empty
-	ofMCP    string // the same for those that speak MCP
+	ofMCP    string // the same for MCP clients
 	log      *slog.Logger
 }
 
-// authenticate puts the caller of a request into its context, and refuses requests of which
-// it is not known. A request that has an Authorization is that of its bearer token, whatever
-// certificate the client shows: a service shows its own where it passes on a request. A cookie
-// of a session counts as an Authorization where there is none.
+// authenticate puts the caller of a request into its context, and refuses requests of unknown
+// callers. A bearer token takes precedence over a client certificate, because a service that
+// passes a request on shows its own certificate. A session cookie counts as an Authorization if
+// the header is missing.
 func authenticate(c credentials, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.none() {
@@ -104,7 +103,7 @@ func authenticate(c credentials, next http.Handler) http.Handler {
 		token := bearer(r)
 		caller, provided, err := c.prove(r.Context(), token)
 		if err != nil && asksWho(r) && (r.Method == http.MethodDelete || !errors.Is(err, identity.ErrUnavailable)) {
-			if r.Method != http.MethodDelete && r.Header.Get("Authorization") != "" { // who guesses is recorded here, too
+			if r.Method != http.MethodDelete && r.Header.Get("Authorization") != "" { // guesses are recorded here, too
 				note(r.Context(), func(a *audited) { a.refused, a.reason = true, identity.ErrInvalid.Error() })
 			}
 			next.ServeHTTP(w, r)
@@ -143,7 +142,7 @@ func Proven(ctx context.Context) error {
 	if prove, ok := ctx.Value(provenKey{}).(func() error); ok {
 		return prove()
 	}
-	return nil // none is asked for
+	return nil // no credential is required
 }
 
 // bearer returns the token of a request, or "".
@@ -156,13 +155,14 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// as returns a request as one of a caller.
+// as returns a request with a caller.
 func as(r *http.Request, caller identity.Caller) *http.Request {
+	proveConnection(r.Context())
 	note(r.Context(), func(a *audited) { a.caller = &caller })
 	return r.WithContext(identity.With(r.Context(), caller))
 }
 
-// refuse answers a request of which it is not known who sends it. Details are for the log.
+// refuse answers a request of an unknown caller. Details are for the log.
 func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string, err error) {
 	if errors.Is(err, identity.ErrUnavailable) {
 		c.log.WarnContext(r.Context(), "a token cannot be checked", "error", err)
@@ -199,8 +199,8 @@ func (c credentials) refuse(w http.ResponseWriter, r *http.Request, token string
 // wellKnown begins the path of the metadata of a resource.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// describeResource serves the metadata of a resource that tokens are for (RFC 9728), and
-// returns its address. A resource without an address has none.
+// describeResource serves the metadata of a resource that tokens are for (RFC 9728), and returns
+// its address, or "" if the resource has no address.
 func describeResource(mux *Mux, resource, issuer string) (address string) {
 	u, err := url.Parse(resource)
 	if err != nil || u.Host == "" || issuer == "" {
@@ -232,8 +232,8 @@ func requireRole(api huma.API) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// provesItself reports whether a request is to the one call of which the sender proves
-// itself by other means: gateways that tell of a change of a source have no token.
+// provesItself reports whether a request is for the one operation whose sender proves itself by
+// other means: gateways that report a change of a source have no token.
 func provesItself(r *http.Request) bool {
 	return (r.Method == http.MethodPost || r.Method == http.MethodOptions) &&
 		strings.HasPrefix(r.URL.Path, "/v1/sources/") && strings.HasSuffix(r.URL.Path, ":event")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -15,11 +14,11 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tokentest"
-	"github.com/toolstream/toolstream/internal/tokenfile"
 )
 
 // tokensFor makes a file with a token for each caller, and returns them in that order.
@@ -35,20 +34,16 @@ func tokensFor(t *testing.T, callers ...identity.Caller) (path string, secrets [
 
 func opened(t *testing.T, path string) *tokenfile.File {
 	t.Helper()
-	f, err := tokenfile.Open(path, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return check.Value(tokenfile.Open(path, quiet))(t)
 }
 
-func TestTheTokenSaysWhoCalls(t *testing.T) {
+func TestATokenIdentifiesTheCaller(t *testing.T) {
 	planner := identity.Caller{Tenant: "team-a", Subject: "planner", Role: identity.Reader}
 	admin := identity.Caller{Tenant: "team-b", Role: identity.Admin}
 	path, secrets := tokensFor(t, planner, admin)
 	expired := tokentest.Add(t, path, planner, time.Unix(1, 0))
 	var got identity.Caller
-	h := authenticate(credentials{Credentials: Credentials{Tokens: opened(t, path)}, log: slog.New(slog.DiscardHandler)}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
+	h := authenticate(credentials{Credentials: Credentials{Tokens: opened(t, path)}, log: quiet}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = identity.From(r.Context()) }))
 	for _, tc := range []struct {
 		path, credential string
 		want             identity.Caller // none: 401
@@ -67,8 +62,8 @@ func TestTheTokenSaysWhoCalls(t *testing.T) {
 		got = identity.Caller{}
 		r := httptest.NewRequest("GET", tc.path, nil)
 		r.Header.Set("Authorization", tc.credential)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(h, r)
+		got.Credential = "" // the tests of the token file look at it
 		refused := tc.want.Tenant == ""
 		if !reflect.DeepEqual(got, tc.want) || refused != (w.Code == 401) || refused != (w.Header().Get("WWW-Authenticate") != "") || !strings.Contains(w.Body.String(), tc.says) {
 			t.Errorf("%s with %q: %d %s %+v", tc.path, tc.credential, w.Code, w.Body, got)
@@ -95,15 +90,9 @@ func TestTheRegistryIsSharedAndGuarded(t *testing.T) {
 	} {
 		mux := NewMux()
 		mux.HandleFunc("GET /v0.1/servers", func(http.ResponseWriter, *http.Request) {})
-		tc.config.Logger, tc.config.Registerer = slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-		h := Handler(mux, tc.config)
-		r := httptest.NewRequest(tc.method, "http://127.0.0.1/v0.1/servers", nil)
+		r := bearing(tc.token, tc.method, "http://127.0.0.1/v0.1/servers")
 		r.Header.Set("Origin", "https://editor.example")
-		if tc.token != "" {
-			r.Header.Set("Authorization", "Bearer "+tc.token)
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(handler(mux, tc.config), r)
 		if w.Code != tc.status || (w.Header().Get("Access-Control-Allow-Origin") == "*") != tc.shared {
 			t.Errorf("%+v: %d %v", tc, w.Code, w.Header())
 		}
@@ -123,8 +112,7 @@ func TestAnOperationNeedsItsRole(t *testing.T) {
 	for path, least := range map[string]identity.Role{"/v1/search": identity.Reader, "/v1/dlq": identity.Operator, "/v1/new": identity.Admin, "/v1/hook": ""} {
 		for _, role := range append(identity.Roles(), "", "root") {
 			r := httptest.NewRequest("GET", path, nil)
-			w := httptest.NewRecorder()
-			mux.ServeHTTP(w, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: "acme", Role: role})))
+			w := served(mux, r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: "acme", Role: role})))
 			allowed := least == "" || role.Includes(least)
 			if allowed != (w.Code == 204) || !allowed && (w.Code != 403 || !strings.Contains(w.Body.String(), "needs the role "+string(least))) {
 				t.Errorf("%s as %q: %d %s", path, role, w.Code, w.Body)
@@ -151,9 +139,8 @@ func TestAProviderIsNamedAndAsked(t *testing.T) {
 	file, secrets := tokensFor(t, identity.Caller{Tenant: "acme", Role: identity.Reader})
 	mux := NewMux()
 	mux.HandleFunc("GET /v1/tools", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, identity.From(r.Context())) })
-	h := Handler(mux, Config{
+	h := handler(mux, Config{
 		Credentials: Credentials{Tokens: opened(t, file), Provider: provider{}}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/api",
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
 	const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/api"
 	for _, tc := range []struct {
@@ -166,18 +153,12 @@ func TestAProviderIsNamedAndAsked(t *testing.T) {
 		{"forged", "valid bearer token", `Bearer realm="toolstream", resource_metadata="` + metadata + `", error="invalid_token"`, 401},
 		{"unreached", "does not answer", "", 503},
 	} {
-		r := httptest.NewRequest("GET", "/v1/tools", nil)
-		if tc.token != "" {
-			r.Header.Set("Authorization", "Bearer "+tc.token)
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(h, bearing(tc.token, "GET", "/v1/tools"))
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.says) || w.Header().Get("WWW-Authenticate") != tc.challenge || strings.Contains(w.Body.String(), "10.0.0.7") {
 			t.Errorf("%q: %d %s %q", tc.token, w.Code, w.Body, w.Header().Get("WWW-Authenticate"))
 		}
 	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest("GET", metadata, nil))
+	w := served(h, httptest.NewRequest("GET", metadata, nil))
 	var about struct {
 		Resource string
 		Servers  []string `json:"authorization_servers"`

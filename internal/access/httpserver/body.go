@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// watchBody tells a body that cannot be read from a server that fails.
+// watchBody distinguishes an unreadable body from a failing server.
 func watchBody(ctx huma.Context, next func(huma.Context)) { next(&bodyContext{humaContext: ctx}) }
 
 type humaContext = huma.Context // under a name that does not hide its method Context
@@ -33,7 +33,7 @@ func (c *bodyContext) SetStatus(code int) {
 	c.humaContext.SetStatus(code)
 }
 
-// Unwrap lets humago find its own context.
+// Unwrap gives humago access to its own context.
 func (c *bodyContext) Unwrap() huma.Context { return c.humaContext }
 
 type bodyReader struct {
@@ -73,7 +73,7 @@ func limitBody(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 		if !body.ended.Load() {
 			body.deadline(drainTime)
-			_, _ = io.CopyN(io.Discard, body.Reader, drainLimit) // the answer stands, whatever ends this
+			_, _ = io.CopyN(io.Discard, body.Reader, drainLimit) // the answer stands, however this ends
 		}
 	})
 }
@@ -103,7 +103,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// deadline bounds the next reads. A connection in a test may know none.
+// deadline bounds the next reads. A connection in a test may not support deadlines.
 func (b *slowBody) deadline(d time.Duration) { _ = b.conn.SetReadDeadline(time.Now().Add(d)) }
 
 // errSlowBody is answered as a timeout.

@@ -9,17 +9,17 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Certificates tells whose a certificate is, with those between it and its authority behind
-// it. It checks the certificate, of which a connection only proves that the client has its key.
+// Certificates returns the caller of a certificate, given with its intermediates after it. It
+// verifies the certificate: the connection only proves that the client has the key.
 type Certificates interface {
 	Caller(chain []*x509.Certificate) (identity.Caller, error)
 	PassesOn(chain []*x509.Certificate) bool // in the header Client-Cert, for others
 }
 
-// What a proxy says of the client's certificate (RFC 9440).
+// Header fields with the client's certificate from a proxy (RFC 9440).
 const (
 	clientCert      = "Client-Cert"
 	clientCertChain = "Client-Cert-Chain"
@@ -65,8 +65,8 @@ func passedOn(h http.Header) (chain []*x509.Certificate, err error) {
 	return chain, nil
 }
 
-// passOn says in a request to a peer by which certificate its caller is known here, and
-// nothing that the caller itself says of that.
+// passOn replaces the caller's certificate fields in a request to a peer by the certificate that
+// authenticated the caller here.
 func passOn(out http.Header, ctx context.Context) {
 	out.Del(clientCert)
 	out.Del(clientCertChain)
@@ -80,9 +80,9 @@ func passOn(out http.Header, ctx context.Context) {
 	}
 }
 
-// keepCredential has the peer see the credential by which the caller is known here. The caller
-// may name that field among those that end here (Connection): the peer would take the request
-// for one of this service, by its certificate.
+// keepCredential keeps the caller's credential in a request to a peer. If the caller lists
+// Authorization in Connection, the proxy drops the field, and the peer would authenticate the
+// request as this service, by its certificate.
 func keepCredential(out, in http.Header) {
 	if credential, ok := in["Authorization"]; ok {
 		out["Authorization"] = credential

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// ConsolePath begins the paths of the console. What it shows stands behind the # of an
-// address: there are no other pages.
+// ConsolePath begins the paths of the console. Its views are in the fragment of the address, so
+// this is the only page.
 const ConsolePath = "/console/"
 
-// consolePolicy lets the console run what this server has of it, and nothing else.
+// consolePolicy restricts the console to scripts, styles and data of this server.
 const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Console is the files of the console by their names.
 type Console map[string]*page
 
-// serve serves the files to everybody, and sends there who opens the address of the server.
-// What the console shows, it asks the API for.
+// serve serves the files without authentication and redirects the server's root to them. The console gets
+// its data from the API.
 func (c Console) serve(mux *Mux) {
 	if c == nil {
 		return
@@ -46,8 +46,8 @@ func (c Console) serve(mux *Mux) {
 	mux.Handle("GET /{$}", http.RedirectHandler(ConsolePath, http.StatusFound))
 }
 
-// media are the types of files. Those of a machine may be others, and a browser runs no
-// script of another one.
+// media maps files to their media types. The machine's own table may differ, and browsers run no
+// script of another type.
 var media = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 	".json": "application/json", ".webmanifest": "application/manifest+json",
@@ -63,8 +63,8 @@ type page struct {
 	version string        // of the file
 }
 
-// OpenConsole reads the files of the console: index.html, and below assets those whose names
-// change with what is in them.
+// OpenConsole reads the files of the console: index.html, and below assets the files named after
+// their content.
 func OpenConsole(files fs.FS) (Console, error) {
 	all := Console{}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -120,8 +120,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// takesGzip reports whether the sender of a request says that it reads gzip (RFC 9110,
-// section 12.5.3).
+// takesGzip reports whether a request accepts gzip (RFC 9110, section 12.5.3).
 func takesGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")

@@ -3,27 +3,23 @@ package httpserver
 import (
 	"compress/gzip"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func consoleServer(t *testing.T) http.Handler {
 	t.Helper()
-	console, err := OpenConsole(fstest.MapFS{
+	console := check.Value(OpenConsole(fstest.MapFS{
 		"index.html":         {Data: []byte("<p>the console</p>")},
 		"assets/main-abc.js": {Data: []byte(strings.Repeat("go(); ", 100))},
 		"assets/dot-def.png": {Data: []byte("a picture")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Handler(NewMux(), Config{Console: console, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	}))(t)
+	return handler(NewMux(), Config{Console: console})
 }
 
 func TestTheConsoleIsServed(t *testing.T) {
@@ -44,14 +40,10 @@ func TestTheConsoleIsServed(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "http://localhost"+tc.path, nil)
 		r.Header.Set("Accept-Encoding", tc.accepts)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(h, r)
 		body, header := io.Reader(w.Body), w.Header()
 		if header.Get("Content-Encoding") == "gzip" {
-			z, err := gzip.NewReader(body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			z := check.Value(gzip.NewReader(body))(t)
 			body = z
 		}
 		text, err := io.ReadAll(body)
@@ -76,9 +68,7 @@ func TestAFileThatABrowserHasIsNotSentAgain(t *testing.T) {
 		r := httptest.NewRequest("GET", "http://localhost/console/", nil)
 		r.Header.Set("Accept-Encoding", accepts)
 		r.Header.Set("If-None-Match", has)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w
+		return served(h, r)
 	}
 	plain, zipped := get("", "").Header().Get("ETag"), get("gzip", "").Header().Get("ETag")
 	if w := get("", plain); w.Code != http.StatusNotModified || w.Body.Len() > 0 {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// What the OpenAPI document says beside operations and types, and of every operation
-// because the middleware around it answers so.
+// Parts of the OpenAPI document besides operations and types, and the answers of the middleware
+// around every operation.
 
 func about(version string) *huma.Info {
 	return &huma.Info{
@@ -50,7 +50,7 @@ func described() []*huma.Tag {
 	}
 }
 
-// certificate names the client certificate among the ways in which callers prove themselves.
+// certificate names the client certificate among the authentication schemes.
 const certificate = "certificate"
 
 func schemes() map[string]*huma.SecurityScheme {
@@ -61,8 +61,9 @@ func schemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// CompleteDocument says in the document what depends on all operations: who gives tokens, where
-// there is an issuer of them, and what may have more members. It comes after all operations.
+// CompleteDocument adds the parts of the document that depend on all operations: the issuer of
+// tokens, if any, and the types that may have further members. It must be called after all
+// operations are registered.
 func CompleteDocument(api huma.API, issuer string) {
 	openAnswers(api.OpenAPI())
 	if issuer != "" {
@@ -70,8 +71,8 @@ func CompleteDocument(api huma.API, issuer string) {
 	}
 }
 
-// openAnswers lets what only answers have have members that the document does not name: later
-// versions add some. In a request, such a member is an error.
+// openAnswers permits unknown members in types that only answers use: later versions add some. In
+// a request, an unknown member is an error.
 func openAnswers(doc *huma.OpenAPI) {
 	types, asked := doc.Components.Schemas, map[string]bool{}
 	for _, item := range doc.Paths {
@@ -91,7 +92,7 @@ func openAnswers(doc *huma.OpenAPI) {
 	}
 }
 
-// addTypes adds to names those of all types that a schema refers to.
+// addTypes adds to names every type that a schema refers to.
 func addTypes(names map[string]bool, types huma.Registry, s *huma.Schema) {
 	if s == nil {
 		return
@@ -177,7 +178,8 @@ func problemResponses(registry huma.Registry) map[string]*huma.Response {
 
 const problemType = "application/problem+json"
 
-// complete adds to an operation what the middleware does with all of them.
+// complete adds the effects of the middleware to an operation. Its Errors need to list only the
+// statuses that do not follow from its method, its role, its path or its body.
 func complete(doc *huma.OpenAPI, op *huma.Operation) {
 	statuses := op.Errors
 	if role := identity.Needed(op.Security); role != "" {
@@ -211,8 +213,8 @@ func complete(doc *huma.OpenAPI, op *huma.Operation) {
 	describeTypes(doc.Components.Schemas)
 }
 
-// describeRaw says of a body that a handler reads itself that it may be anything. It comes
-// after huma has looked for what to validate.
+// describeRaw declares that a body a handler reads itself may be anything. It runs after huma has
+// looked for bodies to validate.
 func describeRaw(body *huma.RequestBody) {
 	for media, content := range body.Content {
 		switch {
@@ -226,7 +228,7 @@ func describeRaw(body *huma.RequestBody) {
 	}
 }
 
-// describeOutside puts what is served beside the API into the document.
+// describeOutside adds the paths served outside the API to the document.
 func describeOutside(doc *huma.OpenAPI) {
 	answer := func(description, media string) *huma.Response {
 		s := &huma.Schema{Type: huma.TypeString}
@@ -237,13 +239,13 @@ func describeOutside(doc *huma.OpenAPI) {
 	}
 	for _, op := range []huma.Operation{
 		{OperationID: "get-liveness", Path: "/healthz", Summary: "Tell whether the process lives", Responses: map[string]*huma.Response{"200": answer("It does.", "text/plain")}},
-		{OperationID: "get-readiness", Path: "/readyz", Summary: "Tell whether the process does its work", Errors: []int{503},
+		{OperationID: "get-readiness", Path: "/readyz", Summary: "Tell whether the process is ready", Errors: []int{503},
 			Responses: map[string]*huma.Response{"200": answer("It does.", "text/plain")}},
 		{OperationID: "get-metrics", Path: "/metrics", Summary: "Show the metrics of the process", Description: "In the text format of Prometheus, or in OpenMetrics where that is asked for.",
 			Responses: map[string]*huma.Response{"200": answer("The metrics.", "text/plain")}},
 		{OperationID: "get-document", Path: "/openapi.json", Summary: "Show this document", Description: "Also at /openapi.yaml.",
 			Responses: map[string]*huma.Response{"200": answer("This document, of the running version.", "application/openapi+json")}},
-		{OperationID: "get-resource-metadata", Path: wellKnown, Summary: "Tell whose tokens are taken", Description: "The metadata of a protected resource (RFC 9728); only where there is an identity provider, and below the path of the resource.",
+		{OperationID: "get-resource-metadata", Path: wellKnown, Summary: "Name the identity provider", Description: "The metadata of a protected resource (RFC 9728); only where there is an identity provider, and below the path of the resource.",
 			Errors: []int{404}, Responses: map[string]*huma.Response{"200": answer("The metadata.", "application/json")}},
 	} {
 		op.Method, op.Tags, op.Security = http.MethodGet, []string{"health"}, identity.ProvenOtherwise()

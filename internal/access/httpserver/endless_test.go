@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,19 +14,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // serving serves a handler until stop, and returns what Serve does.
 func serving(t *testing.T, h http.Handler) (url string, stop context.CancelFunc, ended chan error) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Value(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended = make(chan error, 1)
-	go func() { ended <- Serve(ctx, listener, nil, h, slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- Serve(ctx, listener, nil, h, nil, quiet, prometheus.NewRegistry()) }()
 	t.Cleanup(cancel)
 	return "http://" + listener.Addr().String(), cancel, ended
 }
@@ -58,7 +55,7 @@ func TestAnAnswerWithoutAnEndEndsWithItsServer(t *testing.T) {
 			log := &auditLog{}
 			config := func() Config {
 				return Config{
-					Audit: log, AuditShare: 1, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+					Audit: log, AuditShare: 1, Logger: quiet, Registerer: prometheus.NewRegistry(),
 					Limiter: NewLimiter(Limits{Requests: all(2)}, prometheus.NewRegistry()),
 				}
 			}
@@ -67,15 +64,10 @@ func TestAnAnswerWithoutAnEndEndsWithItsServer(t *testing.T) {
 			address, stop, ended := serving(t, Handler(mux, config()))
 			if passedOn {
 				_, front := NewAPI("")
-				if err := Forward(front, "query", address, http.DefaultTransport.(*http.Transport).Clone(), propagation.TraceContext{}, endlessRoutes); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, Forward(front, "query", address, http.DefaultTransport.(*http.Transport).Clone(), propagation.TraceContext{}, endlessRoutes))
 				address, stop, ended = serving(t, Handler(front, config()))
 			}
-			resp, err := http.Get(address + "/v1/listen")
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := check.Value(http.Get(address + "/v1/listen"))(t)
 			defer resp.Body.Close()
 			body := bufio.NewReader(resp.Body)
 			if line, err := body.ReadString('\n'); err != nil || line != "data: 1\n" || !strings.Contains(resp.Header.Get(limitField), "r=1") {
@@ -99,20 +91,14 @@ func TestAnAnswerWithoutAnEndEndsWithItsServer(t *testing.T) {
 func TestAnAnswerWithoutAnEndComesByHTTP2(t *testing.T) {
 	api, mux := NewAPI("")
 	endlessRoutes(api)
-	server := httptest.NewUnstartedServer(Handler(mux, Config{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))
+	server := httptest.NewUnstartedServer(handler(mux, Config{}))
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/v1/listen", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(ctx, "GET", server.URL+"/v1/listen", nil))(t)
+	resp := check.Value(server.Client().Do(r))(t)
 	defer resp.Body.Close()
 	if line, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil || line != "data: 1\n" || resp.ProtoMajor != 2 {
 		t.Errorf("%s %q %v", resp.Proto, line, err)

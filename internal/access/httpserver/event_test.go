@@ -2,14 +2,13 @@ package httpserver
 
 import (
 	"context"
-	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // Whoever tells of a change of a source proves itself to the call, by other means.
@@ -29,8 +28,7 @@ func TestEventsOfSourcesNeedNoToken(t *testing.T) {
 		"POST /v1/sources/a:sync": 401, "POST /v1/tools:event": 401, "POST /v1/sources/a:event/b:sync": 401, "POST /v1/tools/a:event": 401,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		w := httptest.NewRecorder()
-		authenticate(credentials{Credentials: Credentials{Tokens: tokens}, log: slog.New(slog.DiscardHandler)}, mux).ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		w := served(authenticate(credentials{Credentials: Credentials{Tokens: tokens}, log: quiet}, mux), httptest.NewRequest(method, path, nil))
 		if w.Code != want {
 			t.Errorf("%s: %d, want %d", request, w.Code, want)
 		}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// guardingFields are the header fields of every answer. No answer is a page: a browser that
-// shows one runs nothing of it, in no frame, and tells nobody its address. What serves
-// pages sets a policy of its own.
+// guardingFields are the header fields of every answer. A browser that shows an answer
+// runs no script of it, shows it in no frame, and sends its address to no other site. Handlers of pages set a
+// policy of their own.
 var guardingFields = map[string]string{
 	"X-Content-Type-Options":  "nosniff",
 	"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -19,9 +19,9 @@ const (
 	secureField = "Strict-Transport-Security"
 )
 
-// guardAnswers sets these fields. What is a tenant's is stored by no cache, and a browser
-// that came by TLS, to this server or to a proxy before it, comes by TLS again: over plain
-// HTTP browsers do not listen to the field.
+// guardAnswers sets these fields. Caches store no answer about a tenant, and a browser that came
+// by TLS, to this server or to a proxy before it, comes by TLS again: over plain HTTP browsers
+// ignore the field.
 func guardAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -38,13 +38,13 @@ func guardAnswers(next http.Handler) http.Handler {
 	})
 }
 
-// secure reports whether a request came by TLS, to this server or to a proxy before it. Who
-// sends the field without a proxy says so of itself alone.
+// secure reports whether a request came by TLS, to this server or to a proxy before it. A client
+// that forges the field without a proxy affects only its own answers.
 func secure(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// ofTenant reports whether what is asked for depends on who asks.
+// ofTenant reports whether the answer depends on the caller.
 func ofTenant(r *http.Request) bool { return perTenant(r.URL.Path) }
 
 func perTenant(path string) bool {

@@ -4,19 +4,17 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // guarded is a server whose tokens nobody has. It counts the requests that get past them.
@@ -28,7 +26,7 @@ func guarded(t *testing.T) (h http.Handler, passed *int) {
 	mux.HandleFunc("GET /open", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<script>") })
 	mux.HandleFunc("GET /fails", func(http.ResponseWriter, *http.Request) { panic("it fails") })
 	file, _ := tokensFor(t, identity.Caller{Tenant: "a", Role: identity.Reader})
-	return Handler(mux, Config{Credentials: Credentials{Tokens: opened(t, file)}, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}), passed
+	return handler(mux, Config{Credentials: Credentials{Tokens: opened(t, file)}}), passed
 }
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
@@ -57,16 +55,12 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	}
 }
 
-func TestWhatIsPassedOnIsGuardedOnce(t *testing.T) {
+func TestAForwardedAnswerIsGuardedOnce(t *testing.T) {
 	h, _ := guarded(t)
 	peer := httptest.NewServer(h)
 	defer peer.Close()
-	address, err := url.Parse(peer.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rec := httptest.NewRecorder()
-	guardAnswers(toPeer("peer", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{})).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/things", nil))
+	guardAnswers(forwarding(t, peer.URL)).ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/things", nil))
 	for _, name := range []string{"X-Content-Type-Options", "Content-Security-Policy", "Referrer-Policy", "Cache-Control"} {
 		if got := rec.Header().Values(name); rec.Code != 401 || len(got) != 1 {
 			t.Errorf("%d %s: %q", rec.Code, name, got)
@@ -97,7 +91,7 @@ func (c *countingConn) Read(p []byte) (int, error) {
 }
 
 // Nobody has to be known for a limit of what is read of a stranger.
-func TestAStrangerIsReadWithinLimits(t *testing.T) {
+func TestAnUnauthenticatedRequestIsReadWithinLimits(t *testing.T) {
 	h, passed := guarded(t)
 	for _, tc := range []struct {
 		name, head, more string // more is sent until the server ends the connection
@@ -108,17 +102,12 @@ func TestAStrangerIsReadWithinLimits(t *testing.T) {
 		{"a body", "POST /v1/things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "10000\r\n" + strings.Repeat("b", 0x10000) + "\r\n", drainLimit + 1<<20, 401},
 	} {
 		inner, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		listener := &countingListener{Listener: inner}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- Serve(ctx, listener, nil, h, slog.New(slog.DiscardHandler)) }()
-		conn, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		go func() { ended <- Serve(ctx, listener, nil, h, nil, quiet, prometheus.NewRegistry()) }()
+		conn := check.Value(net.Dial("tcp", inner.Addr().String()))(t)
 		answered := make(chan int, 1)
 		go func() {
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)

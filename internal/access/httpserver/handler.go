@@ -9,30 +9,32 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/metric"
-	"github.com/toolstream/toolstream/internal/tracing/export"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// Config says who may call, and where requests are traced, counted and logged.
+// Config defines who may call, and how requests are traced, counted and logged.
 type Config struct {
 	Credentials Credentials
 	Issuer      string   // the provider, to callers
 	Resource    string   // what its tokens are for, an address if callers are to learn of the provider
-	Hosts       string   // names, separated by commas, by which a server on loopback without tokens may be called
+	Hosts       string   // host names for a server on loopback without tokens, separated by commas
 	Loopback    bool     // only this machine reaches the server
-	Limiter     *Limiter // nil: there are no limits
+	Limiter     *Limiter // nil: no limits
+
+	Proxies Proxies // that name the clients of their requests
 
 	Audit      AuditLog                 // may be nil
 	AuditShare float64                  // of reads that are recorded, 0 to 1
-	Closed     func(tenant string) bool // a tenant about which nothing is answered for the moment; nil: there is none
+	Closed     func(tenant string) bool // true if requests of the tenant are refused for the moment; nil: never
 
-	Console Console // nil: there is none
+	Console Console // nil: no console
 
-	// MCP makes the handler of MCPPath, which asks the API for its callers; nil: there is none.
+	// MCP makes the handler of MCPPath, which asks the API on behalf of its callers; nil: no such
+	// path.
 	MCP func(api http.RoundTripper) http.Handler
 
-	Traces     *export.Traces // may be nil
+	Traces     *telemetry.Traces // may be nil
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -41,8 +43,8 @@ type Config struct {
 func Handler(mux *Mux, c Config) http.Handler {
 	known := credentials{Credentials: c.Credentials, metadata: describeResource(mux, c.Resource, c.Issuer), log: c.Logger}
 	anybody := known.none() && c.Loopback
-	panics := metric.At(c.Registerer).NewCounter("toolstream_http_panics_total",
-		"Requests whose handler panicked: they are answered 500, and the log has the stack.")
+	panics := telemetry.Metrics(c.Registerer).NewCounter("toolstream_http_panics_total",
+		"Requests whose handler panicked (500); the log has the stack.")
 	handler := describeNotFound(mux.ServeMux)
 	if c.MCP != nil {
 		known.ofMCP = describeResource(mux, MCPResource(c.Resource), c.Issuer)
@@ -61,13 +63,15 @@ func Handler(mux *Mux, c Config) http.Handler {
 		func(h http.Handler) http.Handler { return trace(c.Traces, mux.ServeMux, h) },
 		guardAnswers,
 		limitBody,
+		limitStreams,
+		func(h http.Handler) http.Handler { return locate(c.Proxies, h) },
 	} {
 		handler = wrap(handler)
 	}
 	return handler
 }
 
-// refuseClosed answers nothing about a tenant that is being erased, but how it is.
+// refuseClosed refuses every request about a tenant that is being erased, except for its status.
 func refuseClosed(closed func(tenant string) bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if closed != nil && closed(identity.From(r.Context()).Tenant) && !strings.HasPrefix(r.URL.Path, "/v1/tenants") && strings.HasPrefix(r.URL.Path, "/v") {
@@ -87,7 +91,7 @@ func describeNotFound(mux *http.ServeMux) http.Handler {
 			return
 		}
 		answer := silent{&statusWriter{ResponseWriter: w}}
-		mux.ServeHTTP(answer, r) // also says which methods are allowed
+		mux.ServeHTTP(answer, r) // also answers which methods are allowed
 		detail := fmt.Sprintf("there is no %s %s; the API is at /openapi.json", r.Method, r.URL.EscapedPath())
 		if strings.HasPrefix(r.URL.Path, "/v1/") && strings.Count(r.URL.EscapedPath(), "/") > 3 {
 			detail += "; a slash in an id is sent as %2F"
@@ -103,8 +107,8 @@ func (s silent) WriteHeader(code int) { s.code = code }
 
 func (s silent) Write(p []byte) (int, error) { return len(p), nil }
 
-// recoverPanics answers 500 where a handler panics, instead of dropping the connection.
-// Where part of the answer is sent already, the connection has to end.
+// recoverPanics answers 500 if a handler panics, instead of dropping the connection. If part of
+// the answer is already sent, the connection has to end.
 func recoverPanics(panics prometheus.Counter, log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &statusWriter{ResponseWriter: w}
@@ -127,7 +131,7 @@ func recoverPanics(panics prometheus.Counter, log *slog.Logger, next http.Handle
 	})
 }
 
-// statusWriter remembers the status of an answer, 0 while none is sent.
+// statusWriter remembers the status of an answer, 0 until it is sent.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

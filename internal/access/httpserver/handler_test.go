@@ -20,7 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
@@ -35,19 +36,13 @@ func TestAPanicIsAnsweredCountedAndLogged(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	server := httptest.NewServer(Handler(mux, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: reg}))
 	defer server.Close()
-	res, err := http.Get(server.URL + "/v1/before")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := check.Value(http.Get(server.URL + "/v1/before"))(t)
 	defer res.Body.Close()
 	var p huma.ErrorModel
 	if err := json.NewDecoder(res.Body).Decode(&p); err != nil || res.StatusCode != 500 || p.Status != 500 || res.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%v: %s %v", err, res.Status, p)
 	}
-	res, err = http.Get(server.URL + "/v1/during")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res = check.Value(http.Get(server.URL + "/v1/during"))(t)
 	defer res.Body.Close()
 	if got, err := io.ReadAll(res.Body); err == nil {
 		t.Errorf("an answer that broke off looks whole: %q", got)
@@ -80,16 +75,10 @@ func queries(t *testing.T) *httptest.Server {
 }
 
 func TestABrokenBodyIsTheClientsError(t *testing.T) {
-	conn, err := net.Dial("tcp", queries(t).Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := check.Value(net.Dial("tcp", queries(t).Listener.Addr().String()))(t)
 	defer conn.Close()
 	_, _ = io.WriteString(conn, "POST /search HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n")
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := check.Value(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 	defer res.Body.Close()
 	var p huma.ErrorModel
 	if err := json.NewDecoder(res.Body).Decode(&p); err != nil || res.StatusCode != 400 || p.Status != 400 {

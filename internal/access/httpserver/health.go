@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
 // AddHealth serves liveness, readiness and metrics, and makes readiness a metric. A
@@ -25,6 +25,6 @@ func AddHealth(api huma.API, mux *Mux, ready func() error, reg prometheus.Regist
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	metric.At(reg).NewGaugeFunc("toolstream_ready", "1 while the process is ready, and so is what it cannot work without.",
-		func() float64 { return metric.Bool(ready() == nil) })
+	telemetry.Metrics(reg).NewGaugeFunc("toolstream_ready", "1 while the process and its necessary dependencies are ready.",
+		func() float64 { return telemetry.Bool(ready() == nil) })
 }

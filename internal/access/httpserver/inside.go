@@ -10,23 +10,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// MCPPath is where agents reach the API by MCP.
+// MCPPath is the path of the MCP endpoint.
 const MCPPath = "/mcp"
 
-// MCPResource returns the resource that clients of MCP name to an identity provider where
-// tokens for the whole API are for another one: the address of MCPPath (MCP, authorization,
-// canonical server URI).
+// MCPResource returns the resource that MCP clients name to an identity provider if tokens for the
+// whole API are for another resource: the address of MCPPath (MCP, authorization, canonical server
+// URI).
 func MCPResource(resource string) string { return strings.TrimSuffix(resource, "/") + MCPPath }
 
-// inside returns what asks the API for a caller who has been authenticated: the one in the
-// context of the request. Limits and the audit log hold; the request that the caller has sent
-// is counted already.
+// inside returns a transport to the API for requests of an authenticated caller, given in the
+// request's context. Limits and the audit log apply; the caller's own request is already counted.
 //
-// What asks may do so on a goroutine of its own, where a panic would end the process: one of
-// the API is answered here as everywhere.
+// It recovers panics of the API as everywhere: a request may run on a goroutine of its own, and a
+// panic there would end the process.
 func inside(mux *Mux, c Config, panics prometheus.Counter) http.RoundTripper {
 	var handler http.Handler = mux.ServeMux
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
@@ -47,7 +46,7 @@ func inside(mux *Mux, c Config, panics prometheus.Counter) http.RoundTripper {
 
 type insideKey struct{}
 
-// fromOutside reports whether a request is one that a tenant has sent.
+// fromOutside reports whether a tenant sent the request.
 func fromOutside(r *http.Request) bool {
 	return ofTenant(r) && r.Context().Value(insideKey{}) == nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,25 +13,22 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/quota"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // What asks the API from inside is the caller that was let in, under the limits of the API,
 // and a request from outside counts once.
-func TestTheAPIIsAskedFromInside(t *testing.T) {
+func TestARequestFromInsideKeepsItsCallerAndLimits(t *testing.T) {
 	file, secrets := tokensFor(t, identity.Caller{Tenant: "acme", Role: identity.Reader})
 	mux := NewMux()
 	mux.HandleFunc("POST /v1/search", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s asks %s", identity.From(r.Context()), body)
 	})
-	perMinute := func(n int) quota.Quota { return quota.Quota{"": n} }
-	h := Handler(mux, Config{
+	h := handler(mux, Config{
 		Credentials: Credentials{Tokens: opened(t, file), Provider: provider{}}, Issuer: "https://id.example.com", Resource: "https://tools.example.com/",
-		Limiter: NewLimiter(Limits{Requests: perMinute(3), Searches: perMinute(2)}, prometheus.NewRegistry()),
-		Logger:  slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Limiter: NewLimiter(Limits{Requests: all(3), Searches: all(2)}, prometheus.NewRegistry()),
 		MCP: func(api http.RoundTripper) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				req, _ := http.NewRequestWithContext(r.Context(), "POST", "http://localhost/v1/search", strings.NewReader("rain"))
@@ -46,21 +42,12 @@ func TestTheAPIIsAskedFromInside(t *testing.T) {
 			})
 		},
 	})
-	ask := func(token string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("POST", MCPPath, nil)
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w
-	}
+	ask := func(token string) *httptest.ResponseRecorder { return served(h, bearing(token, "POST", MCPPath)) }
 	const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/mcp"
 	if w := ask(""); w.Code != 401 || !strings.Contains(w.Header().Get("WWW-Authenticate"), metadata) {
 		t.Errorf("without a token: %d %v", w.Code, w.Header())
 	}
-	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, httptest.NewRequest("GET", metadata, nil)); !strings.Contains(w.Body.String(), `"resource":"https://tools.example.com/mcp"`) {
+	if w := served(h, httptest.NewRequest("GET", metadata, nil)); !strings.Contains(w.Body.String(), `"resource":"https://tools.example.com/mcp"`) {
 		t.Errorf("metadata: %d %s", w.Code, w.Body)
 	}
 	for range 2 {
@@ -79,7 +66,7 @@ func TestTheAPIIsAskedFromInside(t *testing.T) {
 // The one who asks from inside is on a goroutine of its own, as servers of MCP are: what
 // panics there would end the process. Each request is recorded once, as what it is to the
 // API, and has the caller's token for those that exchange it, in no header.
-func TestWhatIsAskedFromInsideIsAnsweredAndRecordedAsAnyRequest(t *testing.T) {
+func TestARequestFromInsideIsAnsweredAndRecordedLikeAnyOther(t *testing.T) {
 	api, mux := NewAPI("")
 	var token, header string
 	huma.Register(api, huma.Operation{OperationID: "change", Method: http.MethodPost, Path: "/v1/things/{what}", Security: identity.Needs(identity.Reader)},
@@ -98,8 +85,8 @@ func TestWhatIsAskedFromInsideIsAnsweredAndRecordedAsAnyRequest(t *testing.T) {
 			return nil, nil
 		})
 	log := &auditLog{writes: -1}
-	h := Handler(mux, Config{
-		Credentials: Credentials{Provider: provider{}}, Audit: log, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	h := handler(mux, Config{
+		Credentials: Credentials{Provider: provider{}}, Audit: log,
 		MCP: func(api http.RoundTripper) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				done := make(chan struct{})
@@ -125,11 +112,9 @@ func TestWhatIsAskedFromInsideIsAnsweredAndRecordedAsAnyRequest(t *testing.T) {
 		{"good", "204", []string{"write change"}}, {"broken", "500", []string{"write change"}}, {"denied", "403", []string{"write change"}}, {"cut", "nothing", nil},
 	} {
 		log.said, log.events, token, header = nil, nil, "", "none"
-		r := httptest.NewRequest("POST", MCPPath, nil)
-		r.Header.Set("Authorization", "Bearer known")
+		r := bearing("known", "POST", MCPPath)
 		r.Header.Set("What", tc.what)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := served(h, r)
 		if w.Body.String() != tc.answer || !slices.Equal(log.said, tc.said) || token != "known" || header != "" {
 			t.Errorf("%s: %s, recorded %q, token %q, header %q", tc.what, w.Body, log.said, token, header)
 		}

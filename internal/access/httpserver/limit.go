@@ -19,13 +19,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/metric"
-	"github.com/toolstream/toolstream/internal/quota"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/quota"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// Limits bound what one tenant may ask of a process in a minute. A tenant that was silent
-// may ask for all of a minute at once.
+// Limits bound the requests of a tenant to a process in a minute. An idle tenant may use up the
+// limit of a minute at once.
 type Limits struct {
 	Requests quota.Quota // of any kind
 	Searches quota.Quota
@@ -45,10 +45,11 @@ const (
 const (
 	minute      = time.Minute // the window of every limit
 	maxSubjects = 1024        // callers of a tenant that have buckets of their own at once
+	maxSenders  = 8192        // the same for addresses of anonymous senders
 	almost      = 1e-6        // of a token: time and rates are rounded
 )
 
-// limit is one of the limits: a name, what it allows in a minute, and to what it applies.
+// limit is a limit: its name, its amount in a minute, and the requests that count against it.
 type limit struct {
 	name    string
 	quota   quota.Quota
@@ -67,21 +68,18 @@ func (c Limits) table() []limit {
 			return r.URL.Path == "/v1/search" && (r.Method == http.MethodPost || r.Method == http.MethodGet || r.Method == http.MethodHead)
 		}},
 		{name: "feedback", quota: c.Feedback, applies: posts("/v1/feedback")},
-		{name: "calls", quota: c.Calls, applies: isCall},
+		{name: "calls", quota: c.Calls, applies: func(r *http.Request) bool {
+			return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/tools/") && strings.HasSuffix(r.URL.Path, ":call")
+		}},
 		{name: "bytes", quota: c.Bytes, applies: fromOutside, bytes: true},
 	}
-}
-
-// isCall reports whether a request is to call a tool.
-func isCall(r *http.Request) bool {
-	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/tools/") && strings.HasSuffix(r.URL.Path, ":call")
 }
 
 // ofSubject ends the name of the limit of one caller.
 const ofSubject = "-subject"
 
-// Limiter has a bucket for each limit of each tenant, and for each limit of each caller
-// that has a share of its tenant's. Who has full buckets is forgotten: new ones are as full.
+// Limiter has a bucket for each limit of each tenant, and of each caller with a share of its
+// tenant's limit. It forgets full buckets, because new buckets are full too.
 type Limiter struct {
 	limits  []limit
 	share   quota.Quota
@@ -89,23 +87,24 @@ type Limiter struct {
 
 	mu      sync.Mutex
 	tenants map[string]*account
-	sweepAt int // how many tenants there are when full ones are looked for next
+	senders account // by address, of requests without a caller
+	sweepAt int     // how many tenants there are when full ones are looked for next
 }
 
 // account is the buckets of one tenant and of its callers.
 type account struct {
 	own      buckets
 	subjects map[string]buckets
-	others   buckets   // of the callers that come while maxSubjects have buckets that are not full
+	others   buckets   // of the callers that come while the most have buckets that are not full
 	swept    time.Time // when full ones were looked for last
 }
 
-// buckets are those of the limits, in their order; nil where there is no limit.
+// buckets are the buckets of the limits, in their order, with nil for unlimited.
 type buckets []*rate.Limiter
 
 // NewLimiter returns a limiter with full buckets.
 func NewLimiter(c Limits, reg prometheus.Registerer) *Limiter {
-	out := &Limiter{share: c.SubjectShare, tenants: map[string]*account{}, sweepAt: maxSubjects}
+	out := &Limiter{share: c.SubjectShare, tenants: map[string]*account{}, senders: account{subjects: map[string]buckets{}}, sweepAt: maxSubjects}
 	var names []string
 	for _, of := range c.table() {
 		names = append(names, of.name, of.name+ofSubject)
@@ -113,28 +112,30 @@ func NewLimiter(c Limits, reg prometheus.Registerer) *Limiter {
 			out.limits = append(out.limits, of)
 		}
 	}
-	out.refused = metric.At(reg).NewCounterVec("toolstream_http_limited_total",
-		"Requests that were refused (429), by the limit of their tenant (requests, searches, feedback, calls, bytes) or of their caller (requests-subject and so on).",
+	out.refused = telemetry.Metrics(reg).NewCounterVec("toolstream_http_limited_total",
+		"Requests refused with 429, by the limit of the tenant (requests, searches, feedback, calls, bytes) or of the caller (requests-subject and so on).",
 		[]string{"limit"}, names)
 	return out
 }
 
-// limited is who shares the buckets of a request: its tenant, and in it the subject. Those
-// that prove themselves otherwise, to one operation, are none of a tenant: they share
-// buckets of their own.
+// limited identifies the buckets of a request: by tenant and subject. Requests without a caller,
+// such as sign-ins and gateway events, belong to no tenant: their address is the subject.
 func limited(ctx context.Context) identity.Caller {
 	c, known := caller(ctx)
 	if !known {
-		return identity.Caller{}
+		return identity.Caller{Subject: bucketAddress(clientAddress(ctx))}
 	}
 	return c
 }
 
-// of returns the buckets that a caller takes from: its own, if it has a share, and its
-// tenant's.
-func (l *Limiter) of(c identity.Caller, now time.Time) (subject, tenant buckets) {
+// bucketsOf returns the buckets of a caller: its own, if it has a share, and its tenant's, or the buckets
+// of an address.
+func (l *Limiter) bucketsOf(c identity.Caller, now time.Time) (subject, tenant buckets) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c.Tenant == "" {
+		return nil, l.senders.bucketsOf(c.Subject, now, maxSenders, func() buckets { return l.fill("", 100) })
+	}
 	a := l.tenants[c.Tenant]
 	if a == nil {
 		if len(l.tenants) >= l.sweepAt {
@@ -148,10 +149,10 @@ func (l *Limiter) of(c identity.Caller, now time.Time) (subject, tenant buckets)
 	if share == 0 || share == 100 {
 		return nil, a.own
 	}
-	return a.of(c.Subject, now, func() buckets { return l.fill(c.Tenant, share) }), a.own
+	return a.bucketsOf(c.Subject, now, maxSubjects, func() buckets { return l.fill(c.Tenant, share) }), a.own
 }
 
-// fill returns full buckets that have a percentage of what a tenant has.
+// fill returns full buckets with a percentage of the limits of a tenant.
 func (l *Limiter) fill(tenant string, percent int) buckets {
 	out := make(buckets, len(l.limits))
 	for i, of := range l.limits {
@@ -163,19 +164,19 @@ func (l *Limiter) fill(tenant string, percent int) buckets {
 	return out
 }
 
-// part returns a percentage of a limit, which is no limit of none.
+// part returns a percentage of a limit, at least 1.
 func part(n, percent int) int { return max(1, n*percent/100) }
 
-// of returns the buckets of a caller.
-func (a *account) of(subject string, now time.Time, fill func() buckets) buckets {
+// bucketsOf returns the buckets of a caller.
+func (a *account) bucketsOf(subject string, now time.Time, most int, fill func() buckets) buckets {
 	if b := a.subjects[subject]; b != nil {
 		return b
 	}
-	if len(a.subjects) >= maxSubjects && now.Sub(a.swept) >= time.Second {
+	if len(a.subjects) >= most && now.Sub(a.swept) >= time.Second {
 		maps.DeleteFunc(a.subjects, func(_ string, b buckets) bool { return b.full(now) })
 		a.swept = now
 	}
-	if len(a.subjects) < maxSubjects {
+	if len(a.subjects) < most {
 		a.subjects[subject] = fill()
 		return a.subjects[subject]
 	}
@@ -203,21 +204,21 @@ func (b buckets) full(now time.Time) bool {
 	return true
 }
 
-// wrap refuses requests over a limit, and tells of each limit how much of it is left, as
-// draft-ietf-httpapi-ratelimit-headers-11 has it. A request that is refused takes nothing.
+// wrap refuses requests over a limit, and reports how much of each limit is left, as in
+// draft-ietf-httpapi-ratelimit-headers-11. A refused request takes nothing.
 func (l *Limiter) wrap(next http.Handler) http.Handler {
 	if l == nil || len(l.limits) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()
-		limits, over := l.take(r, now)
+		limits, over := l.charge(r, now)
 		for _, of := range limits {
 			w.Header().Add(policyField, of.policy())
 			w.Header().Add(limitField, of.left(now))
 		}
 		if len(over) > 0 {
-			l.writeOver(w, over, now)
+			l.writeOver(w, over, limited(r.Context()).Tenant == "", now)
 			return
 		}
 		if i := l.ofBytes(r); i >= 0 {
@@ -227,10 +228,10 @@ func (l *Limiter) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// take returns the limits that a request is under, and those that it is over. Where it is
-// over none, it is counted.
-func (l *Limiter) take(r *http.Request, now time.Time) (limits, over []applied) {
-	subject, tenant := l.of(limited(r.Context()), now)
+// charge returns the limits of a request and the exceeded limits. It counts the request if no
+// limit is exceeded.
+func (l *Limiter) charge(r *http.Request, now time.Time) (limits, over []applied) {
+	subject, tenant := l.bucketsOf(limited(r.Context()), now)
 	limits = append(l.apply(r, subject, ofSubject), l.apply(r, tenant, "")...)
 	for _, of := range limits {
 		if of.bucket.TokensAt(now) < 1-almost {
@@ -245,22 +246,22 @@ func (l *Limiter) take(r *http.Request, now time.Time) (limits, over []applied) 
 	return limits, over
 }
 
-// ofBytes returns the limit of bytes that a request is under, -1 if there is none.
+// ofBytes returns the index of the limit of bytes for a request, -1 without such a limit.
 func (l *Limiter) ofBytes(r *http.Request) int {
 	return slices.IndexFunc(l.limits, func(of limit) bool { return of.bytes && of.applies(r) })
 }
 
-// Take counts a request of the caller of ctx that came another way than over HTTP, where it
-// would be a POST of so many bytes to the path. The error is that of a request over a limit,
-// which may come again after so many seconds.
+// Take counts a request of the caller of ctx that did not come over HTTP, as if it were a POST
+// of so many bytes to the path. If it exceeds a limit, Take returns an error and the seconds
+// after which it may come again.
 func (l *Limiter) Take(ctx context.Context, path string, bytes int) (again int, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, nil)
 	if err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	if _, over := l.take(r, now); len(over) > 0 {
-		again, detail := l.refuse(over, now)
+	if _, over := l.charge(r, now); len(over) > 0 {
+		again, detail := l.refuse(over, limited(ctx).Tenant == "", now)
 		return again, errors.New(detail)
 	}
 	if i := l.ofBytes(r); i >= 0 {
@@ -269,9 +270,9 @@ func (l *Limiter) Take(ctx context.Context, path string, bytes int) (again int, 
 	return 0, nil
 }
 
-// refuse counts a request over limits, and returns when it may come again, in seconds, and
-// what it is over.
-func (l *Limiter) refuse(over []applied, now time.Time) (again int, detail string) {
+// refuse counts a refused request, and returns after how many seconds it may come again, and
+// the exceeded limits.
+func (l *Limiter) refuse(over []applied, anonymous bool, now time.Time) (again int, detail string) {
 	for _, of := range over {
 		l.refused.WithLabelValues(of.name).Inc()
 		again = max(again, of.until(1, now))
@@ -280,10 +281,13 @@ func (l *Limiter) refuse(over []applied, now time.Time) (again int, detail strin
 	if strings.HasSuffix(over[0].name, ofSubject) {
 		whose = "one caller"
 	}
+	if anonymous {
+		whose = "requests without a caller from one address"
+	}
 	return again, fmt.Sprintf("over the limit of %d %s a minute of %s", over[0].bucket.Burst(), over[0].what, whose)
 }
 
-// applied is a limit with the bucket of somebody.
+// applied is a limit with the bucket of a tenant or caller.
 type applied struct {
 	name   string
 	what   string // it counts
@@ -310,8 +314,8 @@ func (a *applied) policy() string {
 	return policy
 }
 
-// left is what is left of the limit as an item of RateLimit: r units, and t seconds until
-// there is more, unless it is full.
+// left is the remaining part of the limit as an item of RateLimit: r units, and t seconds until
+// more are available unless it is full.
 func (a *applied) left(now time.Time) string {
 	whole := max(0, math.Floor(a.bucket.TokensAt(now)+almost))
 	item := fmt.Sprintf("%q;r=%.0f", a.name, whole)
@@ -330,7 +334,7 @@ func (a *applied) until(tokens float64, now time.Time) int {
 // cut off, and the next one waits longer.
 func (l *Limiter) spend(who identity.Caller, limit, n int) {
 	now := time.Now()
-	subject, tenant := l.of(who, now)
+	subject, tenant := l.bucketsOf(who, now)
 	for _, all := range []buckets{subject, tenant} {
 		if all == nil || all[limit] == nil {
 			continue
@@ -343,7 +347,7 @@ func (l *Limiter) spend(who identity.Caller, limit, n int) {
 	}
 }
 
-// counted tells how much is read of a body.
+// counted counts the bytes read of a body.
 type counted struct {
 	io.ReadCloser
 	read func(n int)
@@ -362,12 +366,12 @@ func (c *counted) Read(p []byte) (int, error) {
 const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 // writeOver answers a request that is over limits.
-func (l *Limiter) writeOver(w http.ResponseWriter, over []applied, now time.Time) {
+func (l *Limiter) writeOver(w http.ResponseWriter, over []applied, anonymous bool, now time.Time) {
 	problem := struct {
 		huma.ErrorModel
 		Violated []string `json:"violated-policies"`
 	}{ErrorModel: huma.ErrorModel{Type: quotaExceeded, Status: http.StatusTooManyRequests, Title: http.StatusText(http.StatusTooManyRequests)}}
-	again, detail := l.refuse(over, now)
+	again, detail := l.refuse(over, anonymous, now)
 	problem.Detail = detail
 	for _, of := range over {
 		problem.Violated = append(problem.Violated, of.name)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -14,21 +13,18 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/quota"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/quota"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // ask sends a request of TENANT, or TENANT/SUBJECT, through a limiter.
 func ask(t *testing.T, h http.Handler, who, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	rec := httptest.NewRecorder()
 	tenant, subject, _ := strings.Cut(who, "/")
 	caller := identity.Caller{Tenant: tenant, Subject: subject, Role: identity.Calling}
-	r := httptest.NewRequestWithContext(identity.With(t.Context(), caller), method, path, nil)
-	h.ServeHTTP(rec, r)
-	return rec
+	return served(h, httptest.NewRequestWithContext(identity.With(t.Context(), caller), method, path, nil))
 }
 
 // all is a limit of every tenant.
@@ -38,7 +34,7 @@ func answering(l Limits) http.Handler {
 	return NewLimiter(l, prometheus.NewRegistry()).wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 }
 
-func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
+func TestATenantMayUseALimitAtOnceAndThenAtItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := answering(Limits{Searches: all(30)})
 		for i := range 30 {
@@ -52,9 +48,7 @@ func TestATenantMayAskForAMinuteAtOnceAndThenAtItsRate(t *testing.T) {
 			Status   int      `json:"status"`
 			Violated []string `json:"violated-policies"`
 		}
-		if err := json.Unmarshal(rec.Body.Bytes(), &problem); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(rec.Body.Bytes(), &problem))
 		if rec.Code != 429 || rec.Header().Get("Retry-After") != "2" || rec.Header().Get("Content-Type") != "application/problem+json" ||
 			problem.Type != quotaExceeded || problem.Status != 429 || !slices.Equal(problem.Violated, []string{"searches"}) {
 			t.Errorf("%d %v %s", rec.Code, rec.Header(), rec.Body)
@@ -105,7 +99,7 @@ func TestEveryLimitOfARequestCounts(t *testing.T) {
 	})
 }
 
-func TestOneCallerLeavesTheOthersOfItsTenantTheirPart(t *testing.T) {
+func TestACallerIsLimitedToItsShareOfTheTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := answering(Limits{Searches: quota.Quota{"": 10, "big": 100}, SubjectShare: quota.Quota{"": 40, "one": 100}})
 		count := func(who string, tries int) (answered int, last *httptest.ResponseRecorder) {
@@ -141,7 +135,7 @@ func TestOneCallerLeavesTheOthersOfItsTenantTheirPart(t *testing.T) {
 	})
 }
 
-func TestWhoHasFullBucketsIsForgotten(t *testing.T) {
+func TestFullBucketsAreEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(Limits{Requests: all(1_000_000), SubjectShare: all(1)}, prometheus.NewRegistry())
 		h := l.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -170,12 +164,11 @@ func TestWhoHasFullBucketsIsForgotten(t *testing.T) {
 	})
 }
 
-func TestWhoHasNoCredentialTakesNothingFromATenant(t *testing.T) {
+func TestARequestWithoutCredentialCountsAgainstNoTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := answering(Limits{Requests: all(2)})
 		for _, want := range []int{200, 200, 429} {
-			rec := httptest.NewRecorder()
-			h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/sources/a:event", nil))
+			rec := served(h, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/sources/a:event", nil))
 			if rec.Code != want {
 				t.Errorf("%d, want %d", rec.Code, want)
 			}
@@ -194,10 +187,8 @@ func TestABodyIsReadToItsEndAndTheNextOneWaits(t *testing.T) {
 			}
 		}))
 		send := func() *httptest.ResponseRecorder {
-			rec := httptest.NewRecorder()
 			body := io.MultiReader(strings.NewReader(strings.Repeat("x", 900))) // of no known length
-			h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/tools:batch", body))
-			return rec
+			return served(h, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/tools:batch", body))
 		}
 		if rec := send(); rec.Code != 200 || rec.Header().Get("RateLimit-Policy") != `"bytes";q=600;w=60;qu="content-bytes"` {
 			t.Errorf("%d %v", rec.Code, rec.Header())
@@ -213,14 +204,10 @@ func TestABodyIsReadToItsEndAndTheNextOneWaits(t *testing.T) {
 	})
 }
 
-func TestWhatIsPassedOnTellsOfTheLimitsOfThePeer(t *testing.T) {
+func TestAForwardedAnswerHasTheLimitsOfThePeer(t *testing.T) {
 	peer := httptest.NewServer(answering(Limits{Searches: all(5)}))
 	defer peer.Close()
-	address, err := url.Parse(peer.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := NewLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{}))
+	h := NewLimiter(Limits{Requests: all(100), Searches: all(90)}, prometheus.NewRegistry()).wrap(forwarding(t, peer.URL))
 	rec := ask(t, h, "a", "POST", "/v1/search")
 	if got := rec.Header().Values("RateLimit"); rec.Code != 200 || !slices.Equal(got, []string{`"searches";r=4;t=12`}) {
 		t.Errorf("%d %q", rec.Code, got)
@@ -228,20 +215,16 @@ func TestWhatIsPassedOnTellsOfTheLimitsOfThePeer(t *testing.T) {
 }
 
 // What comes another way counts with what comes over HTTP.
-func TestOtherRequestsTakeFromTheSameLimits(t *testing.T) {
+func TestRequestsFromOtherProtocolsCountAgainstTheSameLimits(t *testing.T) {
 	l := NewLimiter(Limits{Searches: all(3), Bytes: all(100)}, prometheus.NewRegistry())
 	h := l.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	ann := identity.With(t.Context(), identity.Caller{Tenant: "a", Subject: "ann", Role: identity.Reader})
 	other := identity.With(t.Context(), identity.Caller{Tenant: "b", Role: identity.Reader})
 	for range 2 {
-		if _, err := l.Take(ann, "/v1/search", 10); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(l.Take(ann, "/v1/search", 10))(t)
 	}
 	search := func() int {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(ann, http.MethodPost, "/v1/search", nil))
-		return w.Code
+		return served(h, httptest.NewRequestWithContext(ann, http.MethodPost, "/v1/search", nil)).Code
 	}
 	if first, second := search(), search(); first != 200 || second != 429 {
 		t.Errorf("over HTTP %d, then %d", first, second)

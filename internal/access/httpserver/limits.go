@@ -11,42 +11,42 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/time/rate"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/quota"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/quota"
 )
 
-// LimitsUse is what is used of the limits of a tenant.
+// LimitsUse is a tenant's use of its limits.
 type LimitsUse struct {
-	Limits []LimitUse `json:"limits" doc:"What the tenant is limited in; absent are those of which it may have any number."`
+	Limits []LimitUse `json:"limits" doc:"Limits of the tenant; unlimited quantities are absent."`
 }
 
-// LimitUse is what is used of one limit.
+// LimitUse is the use of one limit.
 type LimitUse struct {
 	Name        string      `json:"name"`
-	Limit       int         `json:"limit" doc:"What the tenant may have: in per_seconds, or at once."`
-	PerSeconds  int         `json:"per_seconds,omitempty" doc:"Absent where the limit is of what the tenant has at once."`
-	Used        int         `json:"used" doc:"Of the limit, now; what is used in a time comes back evenly over it. Bytes may be more than the limit."`
-	CallerLimit int         `json:"caller_limit,omitempty" doc:"What one caller may have of it; absent where each may have all."`
-	Callers     []CallerUse `json:"callers,omitempty" doc:"Those that have used most of what one may have, at most 10, the nearest to the limit first."`
+	Limit       int         `json:"limit" doc:"Maximum of the tenant: in per_seconds, or at once."`
+	PerSeconds  int         `json:"per_seconds,omitempty" doc:"Absent if the limit is a number at once."`
+	Used        int         `json:"used" doc:"Used part of the limit now; it comes back evenly over per_seconds. Bytes may exceed the limit."`
+	CallerLimit int         `json:"caller_limit,omitempty" doc:"Maximum of one caller; absent if each may use all."`
+	Callers     []CallerUse `json:"callers,omitempty" doc:"Up to 10 callers that used most of their maximum, the nearest to it first."`
 }
 
-// CallerUse is what one caller has used of a limit.
+// CallerUse is one caller's use of a limit.
 type CallerUse struct {
-	Subject string `json:"subject" doc:"Its name in the tenant; all callers without one are one."`
-	Used    int    `json:"used" doc:"Of caller_limit, now."`
+	Subject string `json:"subject" doc:"Name of the caller in the tenant; all callers without a name count as one."`
+	Used    int    `json:"used" doc:"Used part of caller_limit now."`
 }
 
 // maxCallersShown bounds the callers of each limit.
 const maxCallersShown = 10
 
-// Holding is a limit of what a tenant has at once.
+// Holding limits how many entities of a kind a tenant has at once.
 type Holding struct {
 	Name  string
 	Quota quota.Quota
 	Count func(ctx context.Context, tenant string) (int, error)
 }
 
-// LimitReport tells tenants what is used of their limits.
+// LimitReport shows tenants their use of their limits.
 type LimitReport struct {
 	Limiter  *Limiter
 	Holdings []Holding
@@ -56,16 +56,15 @@ type LimitReport struct {
 func (r *LimitReport) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-limits", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/limits", Tags: []string{"operations"},
-		Summary:     "Show what is used of the tenant's limits",
+		Summary:     "Show the use of the tenant's limits",
 		Description: "Of what is limited in a minute, as the process that answers counts it: each counts by itself. Tools, with providers, and sources are those of the deployment.",
-		Errors:      []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body LimitsUse }, error) {
 		use, err := r.use(ctx, identity.From(ctx).Tenant)
 		return &struct{ Body LimitsUse }{use}, err
 	})
 }
 
-// holdingsTime bounds how long what a tenant has is counted.
+// holdingsTime bounds the time to count a tenant's holdings.
 const holdingsTime = 2 * time.Second
 
 func (r *LimitReport) use(ctx context.Context, tenant string) (LimitsUse, error) {
@@ -86,7 +85,7 @@ func (r *LimitReport) use(ctx context.Context, tenant string) (LimitsUse, error)
 	return out, nil
 }
 
-// use returns what is used of the limits that a tenant has.
+// use returns the use of the limits that apply to a tenant.
 func (l *Limiter) use(tenant string, now time.Time) []LimitUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/quota"
+	"github.com/toolstream/toolstream/internal/kit/quota"
 )
 
-func TestWhatIsUsedOfLimitsIsShown(t *testing.T) {
+func TestTheUseOfLimitsIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(Limits{
 			Requests: all(1000), Searches: quota.Quota{"": 0, "a": 60}, SubjectShare: quota.Quota{"": 100, "a": 50},

@@ -22,8 +22,7 @@ func TestPatternsMayEndInAnAction(t *testing.T) {
 		"POST /things/start":         "404",
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		w := served(mux, httptest.NewRequest(method, path, nil))
 		if want == "404" && w.Code != 404 || want != "404" && w.Body.String() != want {
 			t.Errorf("%s: %d %s, want %s", request, w.Code, w.Body, want)
 		}

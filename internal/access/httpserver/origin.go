@@ -8,24 +8,32 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// refuseCrossOrigin refuses what a page of another site makes a browser send: without
-// it, any page could write to a server on its reader's own machine, which asks for no
-// credential. Callers other than browsers send no origin and pass.
+// refuseCrossOrigin refuses requests that a page of another site makes a browser send: without it,
+// any page could write to a server on its reader's own machine that requires no credential. Reading
+// leaves traces, such as recorded searches. A provider sends browsers back from its own site.
+// Callers other than browsers send no origin and pass.
 func refuseCrossOrigin(next http.Handler) http.Handler {
 	p := http.NewCrossOriginProtection()
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		WriteProblem(w, http.StatusForbidden, "a page of another origin may not write here")
 	}))
-	return p.Handler(next)
+	writes := p.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && strings.HasPrefix(r.URL.Path, "/v1/") && !signsIn(r) {
+			WriteProblem(w, http.StatusForbidden, "a page of another site may not send requests here")
+			return
+		}
+		writes.ServeHTTP(w, r)
+	})
 }
 
 // RegistryPath begins the paths of the registry that other programs read, by a contract
 // that is not this project's.
 const RegistryPath = "/v0.1/"
 
-// shareRegistry lets pages of every origin read the registry, as GitHub and VS Code demand
-// of one (docs.github.com, "Configure an MCP registry"). A server on loopback that asks for
-// no token (not wanted) does not: any page that its user opens could read what it follows.
+// shareRegistry allows pages of every origin to read the registry, as GitHub and VS Code require
+// (docs.github.com, "Configure an MCP registry"). A server on loopback without tokens (not wanted)
+// does not: any page that its user opens could read its contents.
 func shareRegistry(wanted bool, next http.Handler) http.Handler {
 	if !wanted {
 		return next
@@ -47,10 +55,10 @@ func shareRegistry(wanted bool, next http.Handler) http.Handler {
 	})
 }
 
-// refuseForeignHosts refuses requests to a host name that anyone may register, except
-// for those in hosts, separated by commas. A page can have its own name resolve to its
-// reader's machine (DNS rebinding); it is then of the same origin as the server that
-// answers there. Only servers on loopback without tokens need this (wanted).
+// refuseForeignHosts refuses requests to a host name that anyone may register, except for the
+// names in hosts, separated by commas. A page can make its own name resolve to its reader's
+// machine (DNS rebinding); it then has the same origin as the server there. Only servers on
+// loopback without tokens need this (wanted).
 func refuseForeignHosts(wanted bool, hosts string, next http.Handler) http.Handler {
 	if !wanted {
 		return next

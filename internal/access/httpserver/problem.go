@@ -30,14 +30,14 @@ func Unavailable(detail string, again int) error {
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), http.Header{"Retry-After": {strconv.Itoa(again)}})
 }
 
-// The parts of a request, to which locations of errors point.
+// Parts of a request, as locations of errors name them.
 const (
 	InBody  = "/body"
 	InPath  = "/path"
 	InQuery = "/query"
 )
 
-// Unprocessable is the answer to a body that says what it must not.
+// Unprocessable is the answer to a body with invalid content.
 func Unprocessable(err *schema.Invalid) error { return UnprocessableIn(InBody, err) }
 
 // UnprocessableIn is that to a part of a request.
@@ -60,7 +60,8 @@ func pointLocations(_ huma.Context, _ string, answer any) (any, error) {
 	return answer, nil
 }
 
-// humaSeparators turns huma's separators into those of a pointer, and those of names back.
+// humaSeparators turns huma's separators into the separators of a pointer, and restores the ones
+// in names.
 var humaSeparators = strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "", "․", ".", "［", "[", "］", "]")
 
 // Bounds of a problem document.
@@ -69,8 +70,8 @@ const (
 	maxEchoed = 200 // bytes of a refused text that it repeats
 )
 
-// boundProblem bounds what an error answer costs and repeats: validation makes one error
-// for each unknown member of an object, and each of them quotes the whole object.
+// boundProblem bounds the size of an error answer: validation makes one error for each unknown
+// member of an object, and each error quotes the whole object.
 func boundProblem(ctx huma.Context, _ string, answer any) (any, error) {
 	problem, ok := answer.(*huma.ErrorModel)
 	if !ok {

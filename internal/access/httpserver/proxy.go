@@ -15,11 +15,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// Forward hands the operations of a service that runs elsewhere to its address,
-// so that a client which knows one service reaches all of them. The transport says how.
+// Forward forwards the operations of a service of another process to its address, so that a client
+// of one service reaches all of them. The transport defines how.
 func Forward(mux *Mux, name, address string, transport *http.Transport, propagator propagation.TextMapPropagator, routes func(huma.API)) error {
 	peer, err := url.Parse(address)
 	if err != nil {
@@ -65,8 +65,11 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(peer)
 			r.SetXForwarded()
+			if client := clientAddress(r.In.Context()); client.IsValid() {
+				r.Out.Header.Set("X-Forwarded-For", client.String())
+			}
 			r.Out.Header.Del("Origin") // judged here: the peer has another name
-			r.Out.Header.Del("Cookie") // the credential is now an Authorization, and what renews it stays here
+			r.Out.Header.Del("Cookie") // the credential is now in Authorization, and the refresh token stays here
 			passOn(r.Out.Header, r.In.Context())
 			keepCredential(r.Out.Header, r.In.Header)
 			propagator.Inject(r.Out.Context(), propagation.HeaderCarrier(r.Out.Header))
@@ -94,7 +97,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 		for _, field := range []string{policyField, limitField} { // the peer adds its own
 			w.Header().Del(field)
 		}
-		ctx, span := tracing.Ask(r.Context(), "pass on to "+name)
+		ctx, span := telemetry.StartClientSpan(r.Context(), "pass on to "+name)
 		defer span.End()
 		proxy.ServeHTTP(w, r.WithContext(ctx))
 	})
@@ -104,7 +107,7 @@ func toPeer(name string, peer *url.URL, transport *http.Transport, propagator pr
 // the HTML standard has them (server-sent events).
 const EventStream = "text/event-stream"
 
-// endWithServer ends a peer's answer that has no end once this server is to stop.
+// endWithServer ends an endless answer of a peer once this server shuts down.
 func endWithServer(answer *http.Response) {
 	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	stopping := Stopping(answer.Request.Context())
@@ -122,7 +125,7 @@ func endWithServer(answer *http.Response) {
 	}()
 }
 
-// endless is the body of an answer that has no end but that of the server.
+// endless is the body of an answer that ends only with the server.
 type endless struct {
 	io.ReadCloser
 	stopping <-chan struct{}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,9 +13,9 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"go.opentelemetry.io/otel/propagation"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
 )
 
@@ -24,11 +23,7 @@ func passing(t *testing.T, peer http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	back := httptest.NewServer(peer)
 	t.Cleanup(back.Close)
-	address, err := url.Parse(back.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	front := httptest.NewServer(limitBody(toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{})))
+	front := httptest.NewServer(limitBody(forwarding(t, back.URL)))
 	t.Cleanup(front.Close)
 	return front
 }
@@ -107,11 +102,7 @@ func TestConnectionsThatThePeerCloses(t *testing.T) {
 	back.Config.IdleTimeout = time.Millisecond
 	back.Start()
 	t.Cleanup(back.Close)
-	address, err := url.Parse(back.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	front := httptest.NewServer(limitBody(toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{})))
+	front := httptest.NewServer(limitBody(forwarding(t, back.URL)))
 	t.Cleanup(front.Close)
 	large := strings.Repeat("x", 3*smallBody)
 	const rounds = 40
@@ -160,10 +151,7 @@ func TestABodyFlowsWhileItsAnswerDoes(t *testing.T) {
 		_, _ = io.WriteString(input, "two\n")
 		input.Close()
 	}()
-	resp, err := front.Client().Post(front.URL, "application/x-ndjson", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(front.Client().Post(front.URL, "application/x-ndjson", body))(t)
 	defer resp.Body.Close()
 	answers := bufio.NewReader(resp.Body)
 	for _, want := range []string{"got one\n", "got two\n"} {
@@ -188,14 +176,10 @@ func TestTheTraceIsPassedOnToPeers(t *testing.T) {
 	seen := make(chan http.Header, 1)
 	back := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header }))
 	defer back.Close()
-	address, err := url.Parse(back.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, root := spans.Root(t.Context())
 	r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/v1/tools", nil)
 	r.Header.Set("traceparent", "00-"+callersTrace+"-"+callersSpan+"-01")
-	toPeer("query", address, http.DefaultTransport.(*http.Transport), propagation.TraceContext{}).ServeHTTP(httptest.NewRecorder(), r)
+	forwarding(t, back.URL).ServeHTTP(httptest.NewRecorder(), r)
 	root.End()
 	passed := spans.Named("pass on to query")
 	if len(passed) != 1 || passed[0].Parent().SpanID() != root.SpanContext().SpanID() {
@@ -207,7 +191,7 @@ func TestTheTraceIsPassedOnToPeers(t *testing.T) {
 	}
 }
 
-func TestADocumentIsNotSentTwice(t *testing.T) {
+func TestOnlyReadsAndFeedbackAreRepeated(t *testing.T) {
 	for call, want := range map[string]bool{
 		"GET /v1/tools": true, "POST /v1/search": true, "POST /v1/feedback": true, "PUT /v1/tools/a": false, "DELETE /v1/tools/a": false, "POST /v1/tools:batch": false,
 	} {
@@ -223,16 +207,10 @@ func TestADocumentIsNotSentTwice(t *testing.T) {
 func TestNoClientTakesTheCredentialFromWhatIsPassedOn(t *testing.T) {
 	seen := make(chan string, 1)
 	front := passing(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization") })
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+"/v1/tools", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+"/v1/tools", nil))(t)
 	r.Header.Set("Authorization", "Bearer reader")
 	r.Header.Set("Connection", "Authorization")
-	resp, err := front.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Value(front.Client().Do(r))(t)
 	resp.Body.Close()
 	if got := <-seen; got != "Bearer reader" {
 		t.Errorf("the peer sees the credential %q", got)

@@ -11,10 +11,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/oauth2"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// renewal is what renews a session at the provider. The browser keeps it.
+// renewal is the refresh token of a session. The browser keeps it.
 type renewal struct {
 	Refresh string    `json:"refresh"`
 	Due     time.Time `json:"due"` // well before the token of the session expires
@@ -26,13 +26,13 @@ func (k renewal) in() *int {
 	return &seconds
 }
 
-// readRenewal returns what renews the session of a browser, if anything does.
+// readRenewal returns the renewal of a browser's session, if it has one.
 func readRenewal(r *http.Request) (k renewal, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(readCookie(r, renewalCookie))
 	return k, err == nil && json.Unmarshal(raw, &k) == nil && k.Refresh != ""
 }
 
-// dropRenewal takes from a browser what renewed its session.
+// dropRenewal removes the renewal cookie from a browser.
 func dropRenewal(r *http.Request) (fields []string) {
 	if readCookie(r, renewalCookie) == "" {
 		return nil
@@ -40,9 +40,8 @@ func dropRenewal(r *http.Request) (fields []string) {
 	return []string{setCookie(r, renewalCookie, "", http.SameSiteStrictMode, -time.Second)}
 }
 
-// keepRenewal has a browser keep what renews its session, where the provider gives that. A
-// session of which the end is not known, or with a refresh token that fits in no cookie, is not
-// renewed.
+// keepRenewal stores the refresh token, if the provider gave one, in cookies of the browser. A
+// session without a known end, or with a refresh token too long for a cookie, is not renewed.
 func (s *Sessions) keepRenewal(ctx context.Context, r *http.Request, tokens *oauth2.Token) (k renewal, fields []string) {
 	now := time.Now()
 	k = renewal{tokens.RefreshToken, now.Add(tokens.Expiry.Sub(now) * 3 / 4)}

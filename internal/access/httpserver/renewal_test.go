@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -90,7 +89,7 @@ func TestASessionIsRenewed(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotRenewASession(t *testing.T) {
+func TestARefusedRenewalKeepsOrEndsTheSession(t *testing.T) {
 	s := newSigned(t)
 	if w := s.send("GET", plainServer+"/v1/session", "", "", s.atTheProvider(t, plainServer).all()...); renewIn(t, w) != -1 {
 		t.Errorf("a provider without refresh tokens: %s", w.Body)
@@ -123,7 +122,7 @@ func TestWhatDoesNotRenewASession(t *testing.T) {
 
 // A session without an end, or with a refresh token that no browser keeps, is not renewed.
 func TestTokensThatCannotBeRenewed(t *testing.T) {
-	s := &Sessions{Logger: slog.New(slog.DiscardHandler)}
+	s := &Sessions{Logger: quiet}
 	r := httptest.NewRequest("POST", securedServer+"/v1/session", nil)
 	end := time.Now().Add(time.Hour)
 	for name, tc := range map[string]struct {

@@ -10,33 +10,32 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // The server's limits. A whole body has no time limit of its own: an import streams for
 // as long as it takes.
 const (
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
-	maxHeader      = 64 << 10
-	maxConnections = 4096
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
 )
 
-// DrainTimeout is how long requests under way may take once the server is to stop.
+// DrainTimeout bounds the requests under way once the server shuts down.
 const DrainTimeout = 10 * time.Second
 
 type stoppingKey struct{}
 
-// Stopping returns what is closed once the server of a request is to stop. An answer that has
-// no end is to end then: the others are waited for.
+// Stopping returns a channel that is closed once the server of a request shuts down. An endless
+// answer has to end then: the shutdown waits for all others.
 func Stopping(ctx context.Context) <-chan struct{} {
 	stopping, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
-	return stopping // nil where no server has the request
+	return stopping // nil if no server has the request
 }
 
-// Serve answers on the listener until ctx ends, then lets the requests under way finish.
-// Without settings of TLS it speaks plain HTTP.
-func Serve(ctx context.Context, listener net.Listener, secured *tls.Config, handler http.Handler, log *slog.Logger) error {
+// Serve answers on a listener until ctx ends, then waits for the requests under way. Without TLS
+// settings it speaks plain HTTP.
+func Serve(ctx context.Context, l net.Listener, secured *tls.Config, handler http.Handler, proxies Proxies, log *slog.Logger, reg prometheus.Registerer) error {
 	server := &http.Server{
 		Handler:           handler,
 		TLSConfig:         secured,
@@ -46,15 +45,16 @@ func Serve(ctx context.Context, listener net.Listener, secured *tls.Config, hand
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), stoppingKey{}, ctx.Done())
 		},
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), // such as handshakes that fail
+		ConnContext: withConn,
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn), // such as handshakes that fail
 	}
 	failed := make(chan error, 1)
-	listener = netutil.LimitListener(listener, maxConnections)
+	accepted := listener{l, newConnections(proxies, reg)}
 	go func() {
 		if secured == nil {
-			failed <- server.Serve(listener)
+			failed <- server.Serve(accepted)
 		} else {
-			failed <- server.ServeTLS(listener, "", "")
+			failed <- server.ServeTLS(accepted, "", "")
 		}
 	}()
 	select {

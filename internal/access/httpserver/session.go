@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/oauth2"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // Paths of the session of a browser.
@@ -30,8 +31,8 @@ const (
 	callbackPath = sessionPath + ":callback"
 )
 
-// Cookies. Where a browser comes by TLS, their names begin with securePrefix: no other host,
-// and nobody on the way, can then set one (RFC 6265bis, section 4.1.3.2).
+// Cookies. With TLS, their names begin with securePrefix, so that no other host or attacker on
+// the network can set them (RFC 6265bis, section 4.1.3.2).
 const (
 	sessionCookie = "toolstream_session"
 	renewalCookie = "toolstream_renewal"
@@ -46,48 +47,48 @@ const (
 	maxLogins = 10               // sign-ins of a browser that wait at once
 )
 
-// SignIn is how people sign in at an identity provider. The errors wrap those of package
-// identity.
+// SignIn signs people in at an identity provider. Its errors wrap errors of package identity.
 type SignIn interface {
-	// Begin returns where a browser is sent, which comes back to the address redirect.
+	// Begin returns the address to send a browser to. The browser comes back to the address
+	// redirect.
 	Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error)
-	// Finish returns the tokens for the code that it comes back with.
+	// Finish returns the tokens for the code that the browser brings back.
 	Finish(ctx context.Context, redirect, code, nonce, verifier string) (*oauth2.Token, error)
 	// Renew returns the tokens for a refresh token.
 	Renew(ctx context.Context, refresh string) (*oauth2.Token, error)
-	// End ends what a refresh token is good for.
+	// End revokes a refresh token.
 	End(ctx context.Context, refresh string) error
 }
 
-// Sessions lets browsers sign in. Cookies hold the credential itself, and what renews it: there
-// is nothing that the server keeps.
+// Sessions signs browsers in. Cookies hold the credential and the refresh token: the server
+// keeps no state.
 type Sessions struct {
 	Credentials Credentials
-	SignIn      SignIn // nil: no provider is known where people could
+	SignIn      SignIn // nil without an identity provider
 	Logger      *slog.Logger
 }
 
-// Session says who calls.
+// Session describes the caller.
 type Session struct {
-	Authenticated bool           `json:"authenticated" doc:"It is known who calls: by a credential, or because none is asked for."`
+	Authenticated bool           `json:"authenticated" doc:"The caller is known: by a credential, or because authentication is off."`
 	Open          bool           `json:"open" doc:"No credential is asked for: every caller is an admin."`
-	Caller        *SessionCaller `json:"caller,omitempty" doc:"Who calls; absent where that is not known."`
-	RenewSeconds  *int           `json:"renew_seconds,omitempty" minimum:"0" doc:"In how many seconds the browser is to renew the session (/v1/session:renew), so that it goes on; absent where it cannot be renewed."`
+	Caller        *SessionCaller `json:"caller,omitempty" doc:"The caller; absent if unknown."`
+	RenewSeconds  *int           `json:"renew_seconds,omitempty" minimum:"0" doc:"Seconds until the browser should renew the session (/v1/session:renew); absent if it cannot be renewed."`
 	SignIn        []string       `json:"sign_in" enum:"token,oidc" doc:"How a browser may sign in: with a token, or at the identity provider (/v1/session:login)."`
 }
 
 // SessionCaller is the caller of a session.
 type SessionCaller struct {
 	Tenant   string        `json:"tenant"`
-	Subject  string        `json:"subject,omitempty" doc:"Its name in the tenant; absent for one without a name."`
-	Role     identity.Role `json:"role,omitempty" enum:"reader,caller,writer,operator,admin" doc:"Its role; absent for one that may do nothing."`
-	Groups   []string      `json:"groups" doc:"That an identity provider names."`
-	Operator bool          `json:"operator" doc:"It sees and changes what all tenants share."`
+	Subject  string        `json:"subject,omitempty" doc:"Name of the caller in the tenant; absent for a caller without a name."`
+	Role     identity.Role `json:"role,omitempty" enum:"reader,caller,writer,operator,admin" doc:"Role of the caller; absent if it has no rights."`
+	Groups   []string      `json:"groups" doc:"Groups from the identity provider."`
+	Operator bool          `json:"operator" doc:"The caller sees and changes the resources that all tenants share."`
 }
 
 type (
 	sessionOutput struct {
-		SetCookie []string `header:"Set-Cookie" doc:"The session, where a browser has signed in, and what renews it."`
+		SetCookie []string `header:"Set-Cookie" doc:"The session of the browser, and the token that renews it."`
 		Body      Session
 	}
 	openSessionInput struct {
@@ -102,17 +103,17 @@ type (
 	}
 	beginInput struct {
 		asked
-		Return string `query:"return" default:"/console/" doc:"Where in the console the browser is to come back to."`
+		Return string `query:"return" default:"/console/" doc:"Page of the console to return to."`
 	}
 	beginOutput struct {
 		Location  string   `header:"Location" doc:"The identity provider."`
-		SetCookie []string `header:"Set-Cookie" doc:"What the sign-in is bound to, for ten minutes."`
+		SetCookie []string `header:"Set-Cookie" doc:"Binds the sign-in to the browser, for ten minutes."`
 	}
 	callbackInput struct {
 		asked
-		State string `query:"state" doc:"Of the sign-in."`
-		Code  string `query:"code" doc:"For which the provider gives a token."`
-		Error string `query:"error" doc:"Why the provider gives none."`
+		State string `query:"state" doc:"State of the sign-in."`
+		Code  string `query:"code" doc:"Code of the provider for a token."`
+		Error string `query:"error" doc:"Error of the provider."`
 	}
 	callbackOutput struct {
 		Status      int
@@ -136,7 +137,7 @@ func (s *Sessions) Routes(api huma.API) {
 	operation := func(id, method, path, summary, description string, errs ...int) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Security: identity.ProvenOtherwise(), Method: method, Path: path, Summary: summary, Description: description,
-			Tags: []string{"session"}, Errors: errs, Metadata: audit.Sampled(), // nothing is kept, and what comes of it is recorded by the handlers
+			Tags: []string{"session"}, Errors: errs, Metadata: audit.Sampled(), // changes nothing; the handlers record the outcome
 		}
 	}
 	huma.Register(api, operation("get-session", http.MethodGet, sessionPath, "Say who calls",
@@ -166,7 +167,7 @@ func (s *Sessions) Routes(api huma.API) {
 
 const callbackID = "finish-sign-in"
 
-// get answers who calls.
+// get answers with the caller of a session.
 func (s *Sessions) get(ctx context.Context, in *asked) (*sessionOutput, error) {
 	caller, known := caller(ctx)
 	out := s.session(caller, known)
@@ -212,7 +213,7 @@ func (s *Sessions) open(ctx context.Context, in *openSessionInput) (*sessionOutp
 	return &sessionOutput{SetCookie: append(dropRenewal(in.request), cookie), Body: s.session(who, true)}, nil
 }
 
-// notAdmitted is the answer where a token does not sign in.
+// notAdmitted is the answer to a token that cannot sign in.
 func notAdmitted(err error) error {
 	switch {
 	case errors.Is(err, identity.ErrUnavailable):
@@ -223,8 +224,8 @@ func notAdmitted(err error) error {
 	return huma.ErrorWithHeaders(huma.Error401Unauthorized(err.Error()), http.Header{"WWW-Authenticate": {`Bearer realm="toolstream", error="invalid_token"`}})
 }
 
-// admit returns the cookie of a session, and whose token it holds. Its error is one of those
-// of package identity, or errLongToken.
+// admit returns the cookie of a session and the caller of its token. Its error wraps an error of
+// package identity, or is errLongToken.
 func (s *Sessions) admit(ctx context.Context, r *http.Request, token string) (cookie string, who identity.Caller, err error) {
 	who, err = s.Credentials.Caller(ctx, token)
 	switch {
@@ -253,8 +254,8 @@ var (
 	errForeignPage = errors.New("a session is for pages of this server: send Sec-Fetch-Site: same-origin, or its Origin, as browsers do, or call with a bearer token")
 )
 
-// setCookie is the header field that sets a cookie, for as long as the browser runs where age
-// is 0, and takes it away where age is negative.
+// setCookie returns the header field that sets a cookie, until the browser closes if age is 0, and
+// deletes it if age is negative.
 func setCookie(r *http.Request, name, value string, site http.SameSite, age time.Duration) string {
 	c := http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: site, Secure: secure(r), MaxAge: int(age.Seconds())}
 	if c.Secure {
@@ -263,7 +264,7 @@ func setCookie(r *http.Request, name, value string, site http.SameSite, age time
 	return c.String()
 }
 
-// readCookie returns the value of a cookie, "" where there is none.
+// readCookie returns the value of a cookie, "" if it is missing.
 func readCookie(r *http.Request, name string) string {
 	if secure(r) {
 		name = securePrefix + name
@@ -314,8 +315,8 @@ func (s *Sessions) begin(ctx context.Context, in *beginInput) (*beginOutput, err
 	return &beginOutput{Location: at, SetCookie: append(giveUp(in.request), kept)}, nil
 }
 
-// giveUp takes the sign-ins that wait from a browser that has very many of them. Any page can
-// have it begin more, until what it sends is longer than a server reads.
+// giveUp removes the pending sign-ins of a browser with very many of them. Any page can make it
+// begin more, until its headers are too long for a server.
 func giveUp(r *http.Request) (fields []string) {
 	prefix := loginCookie
 	if secure(r) {
@@ -332,13 +333,14 @@ func giveUp(r *http.Request) (fields []string) {
 	return fields
 }
 
-// inConsole reports whether an address is one of the console, and leads nowhere else.
+// inConsole reports whether an address leads to the console and nowhere else.
 func inConsole(address string) bool {
-	return strings.HasPrefix(address, ConsolePath) && len(address) <= maxReturn &&
+	u, err := url.Parse(address)
+	return err == nil && strings.HasPrefix(address, ConsolePath) && strings.HasPrefix(path.Clean(u.Path)+"/", ConsolePath) && len(address) <= maxReturn &&
 		!strings.ContainsFunc(address, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' })
 }
 
-// callbackOf is where the provider sends a browser back to: where it has come from.
+// callbackOf returns the address that the provider sends the browser back to.
 func callbackOf(r *http.Request) string {
 	u := url.URL{Scheme: "http", Host: r.Host, Path: callbackPath}
 	if secure(r) {
@@ -396,34 +398,36 @@ func (s *Sessions) finish(ctx context.Context, in *callbackInput) (*callbackOutp
 	return done(out, nil)
 }
 
-// webPage is a page that leads to an address of the console, at once or by a link.
+// webPage is a page that leads to an address of the console, at once or by a link. It is put
+// together without html/template: a program that links the template packages keeps every
+// exported method of every type, a sixth of its size.
 func webPage(status int, title, text, to string, atOnce bool) *callbackOutput {
-	var out strings.Builder
-	_ = pageTemplate.Execute(&out, struct { // texts always fit
-		Title, Text, To string
-		AtOnce          bool
-	}{title, text, to, atOnce})
-	return &callbackOutput{Status: status, ContentType: "text/html; charset=utf-8", Body: []byte(out.String())}
-}
-
-var pageTemplate = template.Must(template.New("").Parse(`<!doctype html>
+	title, text, to = html.EscapeString(title), html.EscapeString(text), html.EscapeString(to)
+	refresh := ""
+	if atOnce {
+		refresh = `<meta http-equiv="refresh" content="0;url=` + to + "\">\n"
+	}
+	if text != "" {
+		text = "<p>" + text + "</p>\n"
+	}
+	page := fmt.Sprintf(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-{{if .AtOnce}}<meta http-equiv="refresh" content="0;url={{.To}}">
-{{end}}<title>{{.Title}} – toolstream</title>
+%[1]s<title>%[2]s – toolstream</title>
 </head>
 <body>
-<h1>{{.Title}}</h1>
-{{with .Text}}<p>{{.}}</p>
-{{end}}<p><a href="{{.To}}">To the console</a></p>
+<h1>%[2]s</h1>
+%[3]s<p><a href="%[4]s">To the console</a></p>
 </body>
 </html>
-`))
+`, refresh, title, text, to)
+	return &callbackOutput{Status: status, ContentType: "text/html; charset=utf-8", Body: []byte(page)}
+}
 
-// takeSession makes the cookie of a session the bearer token of a request that has no other
-// one. The error says that the request may have been made by a page of another site: such
-// pages cannot make a browser send a token.
+// takeSession makes a session cookie the bearer token of a request without another token. The
+// error means that a page of another site may have made the request: such pages cannot make a
+// browser send a token.
 func takeSession(r *http.Request) (*http.Request, error) {
 	token := readCookie(r, sessionCookie)
 	if token == "" || len(r.Header.Values("Authorization")) > 0 {
@@ -447,13 +451,13 @@ func fromOwnPage(ctx context.Context, r *http.Request) error {
 	return huma.Error403Forbidden(errForeignPage.Error())
 }
 
-// ownPage reports whether a browser says that a page of this server has made it send a request.
+// ownPage reports whether, according to the browser, a page of this server made it send a request.
 func ownPage(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
 	}
 	origin, err := url.Parse(r.Header.Get("Origin"))
-	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, r.Host) && (origin.Scheme == "https" || !secure(r))
+	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, r.Host) && (origin.Scheme == "https" || origin.Scheme == "http" && !secure(r))
 }
 
 // signsIn reports whether a request is for a credential, so that it needs none.
@@ -461,8 +465,8 @@ func signsIn(r *http.Request) bool {
 	return r.Method == http.MethodPost && (r.URL.Path == sessionPath || r.URL.Path == renewPath) || r.URL.Path == beginPath || r.URL.Path == callbackPath
 }
 
-// asksWho reports whether a request is answered whatever its credential is: who calls, and
-// that nobody does any more.
+// asksWho reports whether a request is answered regardless of its credential: the questions about
+// the caller, and the sign-out.
 func asksWho(r *http.Request) bool {
 	return r.URL.Path == sessionPath && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete)
 }

@@ -8,19 +8,18 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/tracing"
-	"github.com/toolstream/toolstream/internal/tracing/export"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// TraceHeader tells a caller the trace of its request.
+// TraceHeader gives a caller the trace of its request.
 const TraceHeader = "Trace-Id"
 
 // trace makes a span of every request to the API.
-func trace(traces *export.Traces, mux *http.ServeMux, next http.Handler) http.Handler {
+func trace(traces *telemetry.Traces, mux *http.ServeMux, next http.Handler) http.Handler {
 	if traces.Provider() == nil {
 		return next
 	}
-	tracer, propagator := traces.Provider().Tracer(tracing.Scope), traces.Propagator()
+	tracer, propagator := traces.Provider().Tracer(telemetry.Scope), traces.Propagator()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := mux.Handler(r)
 		if !strings.Contains(pattern, " /v1/") {
@@ -38,7 +37,7 @@ func trace(traces *export.Traces, mux *http.ServeMux, next http.Handler) http.Ha
 		code := max(answer.code, http.StatusOK)
 		span.SetAttributes(semconv.HTTPResponseStatusCode(code))
 		if code >= http.StatusInternalServerError {
-			tracing.Fail(span, http.StatusText(code))
+			telemetry.FailSpan(span, http.StatusText(code))
 		}
 	})
 }

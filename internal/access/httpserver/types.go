@@ -17,25 +17,25 @@ import (
 
 const schemasPrefix = "#/components/schemas/"
 
-// typeNames are the names of types in the document that are other than in Go, where the
-// package says a part of the name.
+// typeNames are the names of types in the document that differ from their names in Go: a name in
+// Go does not repeat its package.
 var typeNames = map[string]string{
 	"audit.Excerpt": "AuditPage", "audit.Opened": "AuditRecord", "audit.Head": "AuditHead", "audit.HeadList": "AuditHeads",
 	"deadletter.page": "DeadLetterPage", "deadletter.Letter": "DeadLetter", "deadletter.whole": "DeadLetterDetail",
 	"deadletter.Decision": "DeadLetterDecision", "deadletter.bulk": "DeadLetterDecisions", "deadletter.edited": "EditedDeadLetter",
 	"deadletter.Location": "DeadLetterLocation", "deadletter.reasonCount": "DeadLetterReason",
-	"indexmgr.Report": "ReindexStatus", "indexmgr.Request": "ReindexRequest", "indexmgr.State": "IndexVersion",
+	"reindex.Report": "ReindexStatus", "reindex.Request": "ReindexRequest", "reindex.State": "IndexVersion",
 	"ingest.Outcome": "ImportOutcome", "ingest.Summary": "ImportSummary", "ingest.changeAnswer": "ChangeResult", "ingest.syncAnswer": "SyncResult",
 	"ingest.eventsAnswer": "EventResults", "ingest.EventOutcome": "EventResult",
 	"llm.Account":   "LLMAccount",
 	"policy.Policy": "Grants", "policy.Replaced": "ReplacedGrants", "policy.Effects": "GrantEffects", "policy.Count": "ToolCount",
 	"policy.Verdict": "GrantVerdict",
 	"live.Tools":     "ToolsEvent", "live.DeadLetters": "DeadLettersEvent", "live.Sources": "SourcesEvent", "live.Weights": "WeightsEvent",
-	"questions.Relevant":      "RelevantTool",
-	"mcpregistry.RemoteInput": "RemoteValue",
-	"provenance.Trace":        "Provenance",
-	"query.Entry":             "ToolSummary", "query.entityAnswer": "Tool", "query.toolsPage": "ToolPage", "query.providersPage": "ProviderPage",
-	"query.change": "ChangeReference", "query.statesAnswer": "ChangeStates", "query.feedbackBody": "Feedback", "query.feedbackAnswer": "FeedbackResult",
+	"questions.Relevant": "RelevantTool",
+	"mcp.RemoteInput":    "RemoteValue",
+	"provenance.Trace":   "Provenance",
+	"catalogue.Entry":    "ToolSummary", "catalogue.entityAnswer": "Tool", "catalogue.toolsPage": "ToolPage", "catalogue.providersPage": "ProviderPage",
+	"catalogue.change": "ChangeReference", "catalogue.statesAnswer": "ChangeStates", "record.feedbackBody": "Feedback", "record.feedbackAnswer": "FeedbackResult",
 	"rewriting.Failed": "FailedRewrite",
 	"schema.Result":    "Hit",
 	"source.Spec":      "SourceSpec", "source.Auth": "SourceAuth", "sources.eventAnswer": "SourceEventResult", "sources.Trial": "SourceTrial",
@@ -43,7 +43,7 @@ var typeNames = map[string]string{
 	"sources.Changed": "SourceChanges", "sources.Loss": "SourceLoss", "sources.Names": "SourceNames", "sources.proposed": "ProposedSource", "sources.Mapping": "SourceMapping",
 	"revisions.Difference": "RevisionDifference",
 	"tenants.Erased":       "ErasedTenant",
-	"trainer.Damaged":      "DamagedWeights", "trainer.Figures": "TrialFigures", "trainer.TakenBack": "ForgetResult",
+	"trainer.Damaged":      "DamagedWeights", "trainer.Figures": "WeightsGain", "trainer.TakenBack": "ForgetResult",
 	"trainer.weightsList": "WeightsVersions",
 }
 
@@ -58,7 +58,7 @@ func typeName(t reflect.Type, hint string) string {
 	return huma.DefaultSchemaNamer(t, hint)
 }
 
-// notNull has the document say that a list is never null: it is empty, or left out.
+// notNull declares that lists in the document are never null: they are empty, or left out.
 var notNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // newTypes returns a registry of the types in the document.
@@ -76,22 +76,22 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // problem is huma.ErrorModel, as the document describes it.
 type problem struct {
-	Type     string          `json:"type,omitempty" format:"uri" doc:"Names the kind of problem; absent where the status says all."`
+	Type     string          `json:"type,omitempty" format:"uri" doc:"Kind of problem; absent if the status says everything."`
 	Title    string          `json:"title" doc:"The status in words."`
 	Status   int             `json:"status" doc:"The HTTP status."`
-	Detail   string          `json:"detail,omitempty" doc:"What is wrong, and what would be right."`
+	Detail   string          `json:"detail,omitempty" doc:"The mistake, and the correct form."`
 	Errors   []*problemError `json:"errors,omitempty" doc:"Each thing that is wrong, at most 20."`
-	Violated []string        `json:"violated-policies,omitempty" doc:"With 429: the limits that the request is over."`
-	Outcome  string          `json:"outcome,omitempty" enum:"protocol_error,timeout,refused,invalid_arguments" doc:"Of a call: why the tool has not answered."`
-	Line     int             `json:"line,omitempty" doc:"Of a document in place of that of a dead letter: the line in which it is wrong, from 1, where that is known."`
+	Violated []string        `json:"violated-policies,omitempty" doc:"With 429: the exceeded limits."`
+	Outcome  string          `json:"outcome,omitempty" enum:"protocol_error,timeout,refused,invalid_arguments" doc:"For a call: why the tool did not answer."`
+	Line     int             `json:"line,omitempty" doc:"Line of the mistake, from 1, if known: for a document that replaces the document of a dead letter."`
 	Column   int             `json:"column,omitempty" doc:"The character in the line, from 1."`
 }
 
 // problemError is huma.ErrorDetail.
 type problemError struct {
-	Message  string `json:"message,omitempty" doc:"What is wrong."`
+	Message  string `json:"message,omitempty" doc:"The mistake."`
 	Location string `json:"location,omitempty" format:"json-pointer" doc:"JSON pointer to it in the request: /body/k, /query/limit, /path/id, /header/NAME." example:"/body/filters/kinds/0"`
-	Value    any    `json:"value,omitempty" doc:"What stands there, shortened."`
+	Value    any    `json:"value,omitempty" doc:"The value at this place, shortened."`
 }
 
 // kind is schema.Kind.
@@ -121,7 +121,7 @@ func enumeration[T ~string](r huma.Registry, name, description string, values ..
 	return &huma.Schema{Ref: schemasPrefix + name}
 }
 
-// vocabulary is what the comments of package schema say of its types, by their names.
+// vocabulary holds the comments of package schema by the names of its types.
 var vocabulary = readVocabulary()
 
 type typeDoc struct {
@@ -156,8 +156,8 @@ func readVocabulary() map[string]typeDoc {
 	return out
 }
 
-// describeTypes says of the types of package schema, also where they are embedded, what
-// their comments say.
+// describeTypes adds the comments of the types of package schema to their schemas, embedded types
+// included.
 func describeTypes(r huma.Registry) {
 	for name, s := range r.Map() {
 		t := r.TypeFromRef(schemasPrefix + name)

@@ -1,6 +1,4 @@
-// Package login gets tokens for a server from the identity provider that it names: by the
-// device flow of OAuth 2.0 (RFC 8628), for programs that run where no browser does.
-package login
+package oauth
 
 import (
 	"context"
@@ -17,10 +15,9 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/oauth"
 )
 
-// Login is what a user has logged in with, and may be asked for tokens again.
+// Login is the tokens of a user and the address that renews them.
 type Login struct {
 	Issuer        string    `yaml:"issuer"`
 	ClientID      string    `yaml:"client_id"`
@@ -57,7 +54,7 @@ func Find(ctx context.Context, toServer, toProvider *http.Client, server string)
 		return Provider{}, fmt.Errorf("the server's identity provider: %w", err)
 	case !found || len(resource.Servers) == 0:
 		return Provider{}, fmt.Errorf("%s names no identity provider: its operator makes tokens", server)
-	case strings.TrimSuffix(resource.Resource, "/") != server: // RFC 9728, section 3.3: else it gets the tokens of another server
+	case strings.TrimSuffix(resource.Resource, "/") != server: // RFC 9728, section 3.3: otherwise it could obtain the tokens of another server
 		return Provider{}, fmt.Errorf("%s says that its tokens are for %s: log in with that as --server", server, resource.Resource)
 	}
 	return discover(ctx, toProvider, resource.Servers[0], resource.Resource)
@@ -114,7 +111,7 @@ func discover(ctx context.Context, client *http.Client, issuer, resource string)
 	return p, nil
 }
 
-// answerLimit bounds what is read of metadata.
+// answerLimit bounds the size of metadata.
 const answerLimit = 1 << 20
 
 // get reads a document of JSON, and reports whether there is one.
@@ -145,21 +142,20 @@ func get(ctx context.Context, client *http.Client, address string, out any) (fou
 type Pending struct {
 	URL      string // where
 	Code     string // that the user enters there
-	Complete string // where the code is entered already; may be empty
+	Complete string // address with the code already entered; may be empty
 
 	provider Provider
 	config   oauth2.Config
 	answer   *oauth2.DeviceAuthResponse
 }
 
-// Begin asks for a login as a client that the provider knows. More scopes are asked for
-// beside its own.
+// Begin requests a login as a client that the provider knows, with further scopes.
 func (p Provider) Begin(ctx context.Context, client *http.Client, clientID string, scopes []string) (*Pending, error) {
 	c := oauth2.Config{
 		ClientID: clientID, Scopes: append(slices.Clone(p.scopes), scopes...),
 		Endpoint: oauth2.Endpoint{TokenURL: p.token, DeviceAuthURL: p.device, AuthStyle: oauth2.AuthStyleInParams},
 	}
-	answer, err := c.DeviceAuth(with(ctx, client), oauth.For(p.resource))
+	answer, err := c.DeviceAuth(with(ctx, client), For(p.resource))
 	if err != nil {
 		return nil, fmt.Errorf("the identity provider %s: %w", p.issuer, err)
 	}
@@ -171,7 +167,7 @@ func (p Provider) Begin(ctx context.Context, client *http.Client, clientID strin
 
 // Wait returns once the user has approved, or has refused, or has taken too long.
 func (p *Pending) Wait(ctx context.Context, client *http.Client) (Login, error) {
-	token, err := p.config.DeviceAccessToken(with(ctx, client), p.answer, oauth.For(p.provider.resource))
+	token, err := p.config.DeviceAccessToken(with(ctx, client), p.answer, For(p.provider.resource))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return Login{}, errors.New("nobody approved the login in time")
@@ -200,30 +196,30 @@ func (l Login) Expired(now time.Time) bool {
 	return !l.Expires.IsZero() && now.After(l.Expires.Add(-early))
 }
 
-// ErrEnded says that the user has to log in again.
-var ErrEnded = errors.New("the login has ended: log in again with `toolstream login`")
+// ErrLoginEnded means that the user has to log in again.
+var ErrLoginEnded = errors.New("the login has ended: log in again with `toolstream login`")
 
 // Refresh gets a new access token.
 func (l Login) Refresh(ctx context.Context, client *http.Client) (Login, error) {
 	if l.RefreshToken == "" {
-		return l, ErrEnded
+		return l, ErrLoginEnded
 	}
-	token, err := oauth.Refresh(with(ctx, client), l.config(), l.RefreshToken, oauth.For(l.Resource))
+	token, err := Refresh(with(ctx, client), l.config(), l.RefreshToken, For(l.Resource))
 	switch {
-	case errors.Is(err, oauth.ErrEnded):
-		return l, ErrEnded
+	case errors.Is(err, ErrGrantEnded):
+		return l, ErrLoginEnded
 	case err != nil:
 		return l, fmt.Errorf("renew the token of %s: %w", l.Issuer, err)
 	}
 	return l.having(token), nil
 }
 
-// Revoke ends the login at the provider, where that is possible.
+// Revoke ends the login at the provider, if it supports that.
 func (l Login) Revoke(ctx context.Context, client *http.Client) error {
 	if l.RevocationURL == "" || l.RefreshToken == "" {
 		return nil
 	}
-	return oauth.Revoke(ctx, client, l.config(), l.RevocationURL, l.RefreshToken)
+	return Revoke(ctx, client, l.config(), l.RevocationURL, l.RefreshToken)
 }
 
 func (l Login) config() *oauth2.Config {

@@ -1,5 +1,6 @@
-// Package oauth renews and ends what an identity provider has granted, beside what
-// golang.org/x/oauth2 does of OAuth 2.0.
+// Package oauth is the client's side of OAuth 2.0, beyond golang.org/x/oauth2: the login of a
+// user by the device flow (RFC 8628), for programs without a browser, and renewing and revoking
+// the tokens of an identity provider.
 package oauth
 
 import (
@@ -13,26 +14,25 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrEnded says that the provider renews nothing by that token any more.
-var ErrEnded = errors.New("the grant has ended")
+// ErrGrantEnded means that the provider no longer accepts a refresh token.
+var ErrGrantEnded = errors.New("the grant has ended")
 
-// For says for which server a token is to be (RFC 8707).
+// For names the server that a token is for (RFC 8707).
 func For(resource string) oauth2.AuthCodeOption { return oauth2.SetAuthURLParam("resource", resource) }
 
-// Refresh gets tokens by a refresh token (RFC 6749, section 6), which stays the one to use where
-// the provider gives no other. The error wraps ErrEnded where the provider takes it no more.
+// Refresh exchanges a refresh token (RFC 6749, section 6), which stays valid if the provider
+// returns no other. The error wraps ErrGrantEnded if the provider no longer accepts it.
 func Refresh(ctx context.Context, c *oauth2.Config, token string, options ...oauth2.AuthCodeOption) (*oauth2.Token, error) {
-	// The package refreshes by itself too, but then it does not say for which server.
+	// The refresh of package oauth2 does not send the resource.
 	options = append(options, oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", token))
 	got, err := c.Exchange(ctx, "", options...)
 	if refused := new(oauth2.RetrieveError); errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
-		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
+		return nil, fmt.Errorf("%w: %w", ErrGrantEnded, err)
 	}
 	return got, err
 }
 
-// Revoke ends what a refresh token is good for, at the revocation endpoint of the provider (RFC
-// 7009).
+// Revoke revokes a refresh token at the revocation endpoint of the provider (RFC 7009).
 func Revoke(ctx context.Context, client *http.Client, c *oauth2.Config, endpoint, token string) error {
 	form := url.Values{"token": {token}, "token_type_hint": {"refresh_token"}}
 	if c.ClientSecret == "" {

@@ -1,4 +1,4 @@
-// Package oidc learns who calls from the tokens of an identity provider (OpenID Connect).
+// Package oidc identifies callers by the tokens of an identity provider (OpenID Connect).
 package oidc
 
 import (
@@ -15,26 +15,25 @@ import (
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Config says which tokens are taken, and what their claims mean.
+// Config defines which tokens are accepted, and what their claims mean.
 type Config struct {
 	Issuer     string   // as discovery and tokens name it
-	Audiences  []string // that tokens are for: one of them
+	Audiences  []string // accepted audiences of tokens
 	Algorithms []string
-	Skew       time.Duration // by which the clocks of the provider and of this machine may differ
+	Skew       time.Duration // tolerated difference between the clocks of the provider and this machine
 
 	TenantClaim  string // empty: every caller is of the default tenant
 	SubjectClaim string
 	GroupsClaim  string
-	Roles        map[string]identity.Role // by group; that of "*" is for every caller
+	Roles        map[string]identity.Role // by group; the role of "*" is for every caller
 }
 
-// Provider verifies tokens. It is asked for its keys with the first token, and when a
-// token is signed by a key that is not known yet; the keys that it named hold while it is
-// away.
+// Provider verifies tokens. It fetches the provider's keys with the first token, and again if a
+// token is signed by an unknown key. Known keys stay valid while the provider is away.
 type Provider struct {
 	cfg    Config
 	client *http.Client
@@ -43,7 +42,7 @@ type Provider struct {
 	found    atomic.Pointer[found] // nil: it was not reached yet
 }
 
-// found is what the provider says of itself.
+// found is the metadata of the provider.
 type found struct {
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier // of access tokens
@@ -54,8 +53,7 @@ func New(cfg Config) *Provider {
 	return &Provider{cfg: cfg, client: &http.Client{Timeout: askTimeout, Transport: bounded{rate.NewLimiter(perSecond, burst)}}}
 }
 
-// Anybody can send tokens that are signed by unknown keys. However many come, the
-// provider is asked for its keys as often as this.
+// Anybody can send tokens signed by unknown keys, so these limits bound the requests for keys.
 const (
 	askTimeout = 5 * time.Second
 	perSecond  = 1
@@ -73,7 +71,11 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Caller returns whose a token is. Its error wraps one of those of package identity.
+// noKeys begins the error of a token whose key is unknown if the provider cannot be asked for its
+// keys. The library has no value for it.
+const noKeys = "failed to verify signature: fetching keys "
+
+// Caller returns the caller of a token. Its error wraps an error of package identity.
 func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, error) {
 	if err := p.reach(ctx); err != nil {
 		return identity.Caller{}, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
@@ -81,6 +83,9 @@ func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, e
 	verified, err := p.found.Load().verifier.Verify(ctx, token)
 	if errors.As(err, new(*oidc.TokenExpiredError)) {
 		return identity.Caller{}, identity.ErrExpired
+	}
+	if err != nil && strings.HasPrefix(err.Error(), noKeys) {
+		return identity.Caller{}, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
 	var claims map[string]any
 	if err == nil && !slices.ContainsFunc(verified.Audience, func(is string) bool { return slices.Contains(p.cfg.Audiences, is) }) {
@@ -99,8 +104,8 @@ func (p *Provider) Caller(ctx context.Context, token string) (identity.Caller, e
 	return c, nil
 }
 
-// reach asks the provider what it says of itself, unless it was reached before. Requests that
-// wait for it share one attempt.
+// reach fetches the metadata of the provider, unless it has them. Waiting requests share one
+// attempt.
 func (p *Provider) reach(ctx context.Context) error {
 	if p.found.Load() != nil {
 		return nil
@@ -112,7 +117,7 @@ func (p *Provider) reach(ctx context.Context) error {
 			return nil, err
 		}
 		p.found.Store(&found{provider, provider.Verifier(&oidc.Config{
-			SkipClientIDCheck:    true, // Caller checks the audience, of which there may be several
+			SkipClientIDCheck:    true, // Caller checks the audience: several are allowed
 			SupportedSigningAlgs: p.cfg.Algorithms,
 			Now:                  p.now,
 		})})
@@ -121,8 +126,8 @@ func (p *Provider) reach(ctx context.Context) error {
 	return err
 }
 
-// now is as late as the clock of the provider may be behind. For a token that is not valid yet,
-// the library allows five minutes.
+// now returns the time on a provider's clock that is behind by the tolerated skew. For a token
+// that is not valid yet, the library allows five minutes.
 func (p *Provider) now() time.Time { return time.Now().Add(-p.cfg.Skew) }
 
 // caller reads the claims.
@@ -159,8 +164,7 @@ func (p *Provider) caller(claims map[string]any) (identity.Caller, error) {
 	return c, nil
 }
 
-// claim returns the claim of that name, or what is at the path of members whose names, with
-// dots between them, it is.
+// claim returns the claim of a name, or the member at a path of names with dots.
 func claim(claims map[string]any, name string) any {
 	if value, ok := claims[name]; ok {
 		return value

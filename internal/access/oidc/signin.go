@@ -10,30 +10,29 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/time/rate"
 
+	"github.com/toolstream/toolstream/internal/access/oauth"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/oauth"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Client is what the provider knows this server by, where people sign in to it.
+// Client identifies this server to the provider for the sign-in of people.
 type Client struct {
 	ID       string
-	Secret   string   // empty: it has none
-	Scopes   []string // that are asked for beside openid
+	Secret   string   // empty: no secret
+	Scopes   []string // requested in addition to openid
 	Resource string   // that the tokens are to be for
 }
 
-// SignIn sends people to a provider, which sends them back with a code, for which it gives
-// tokens: the authorization code flow (OpenID Connect Core 1.0, section 3.1) with PKCE (RFC
-// 7636).
+// SignIn sends people to a provider, which sends them back with a code for tokens: the
+// authorization code flow (OpenID Connect Core 1.0, section 3.1) with PKCE (RFC 7636).
 type SignIn struct {
 	provider *Provider
 	client   Client
 	http     *http.Client
 }
 
-// Anybody can send codes that the provider never gave. However many come, it is asked as
-// often as this, apart from its keys.
+// Anybody can send codes that the provider never gave, so these limits bound the requests to it,
+// separately from the requests for its keys.
 const (
 	codesPerSecond = 10
 	codesBurst     = 50
@@ -44,9 +43,9 @@ func (p *Provider) SignIn(c Client) *SignIn {
 	return &SignIn{provider: p, client: c, http: &http.Client{Timeout: askTimeout, Transport: bounded{rate.NewLimiter(codesPerSecond, codesBurst)}}}
 }
 
-// Begin returns where a sign-in begins. The provider sends people back to the address redirect
-// with the state, and binds what it gives to the verifier and to the nonce. The error wraps
-// identity.ErrUnavailable.
+// Begin returns the address of a sign-in. The provider sends people back to the address
+// redirect with the state, and binds the tokens to the verifier and to the nonce. The error
+// wraps identity.ErrUnavailable.
 func (s *SignIn) Begin(ctx context.Context, redirect, state, nonce, verifier string) (string, error) {
 	_, c, err := s.reach(ctx, redirect)
 	if err != nil {
@@ -55,9 +54,8 @@ func (s *SignIn) Begin(ctx context.Context, redirect, state, nonce, verifier str
 	return c.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier), oauth.For(s.client.Resource)), nil
 }
 
-// Finish returns the tokens that the provider gives for a code. The error wraps
-// identity.ErrInvalid where the provider refuses the code, or the nonce is another one, else
-// identity.ErrUnavailable.
+// Finish returns the provider's tokens for a code. The error wraps identity.ErrInvalid if the
+// provider refuses the code, or the nonce differs, otherwise identity.ErrUnavailable.
 func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier string) (*oauth2.Token, error) {
 	found, c, err := s.reach(ctx, redirect)
 	if err != nil {
@@ -72,7 +70,7 @@ func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier str
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
 	}
-	raw, _ := token.Extra("id_token").(string) // "" is none
+	raw, _ := token.Extra("id_token").(string) // "" if missing
 	verified, err := found.Verifier(&oidc.Config{
 		ClientID: s.client.ID, SupportedSigningAlgs: s.provider.cfg.Algorithms, Now: s.provider.now,
 	}).Verify(ctx, raw)
@@ -88,8 +86,8 @@ func (s *SignIn) Finish(ctx context.Context, redirect, code, nonce, verifier str
 	return token, nil
 }
 
-// Renew returns the tokens that the provider gives for a refresh token. The error wraps
-// identity.ErrInvalid where the provider takes it no more, else identity.ErrUnavailable.
+// Renew returns the provider's tokens for a refresh token. The error wraps identity.ErrInvalid if
+// the provider no longer accepts it, otherwise identity.ErrUnavailable.
 func (s *SignIn) Renew(ctx context.Context, refresh string) (*oauth2.Token, error) {
 	_, c, err := s.reach(ctx, "")
 	if err != nil {
@@ -97,7 +95,7 @@ func (s *SignIn) Renew(ctx context.Context, refresh string) (*oauth2.Token, erro
 	}
 	token, err := oauth.Refresh(oidc.ClientContext(ctx, s.http), c, refresh, oauth.For(s.client.Resource))
 	switch {
-	case errors.Is(err, oauth.ErrEnded):
+	case errors.Is(err, oauth.ErrGrantEnded):
 		return nil, fmt.Errorf("%w: %w", identity.ErrInvalid, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", identity.ErrUnavailable, err)
@@ -105,7 +103,7 @@ func (s *SignIn) Renew(ctx context.Context, refresh string) (*oauth2.Token, erro
 	return token, nil
 }
 
-// End ends what a refresh token is good for, where the provider can.
+// End revokes a refresh token, if the provider supports that.
 func (s *SignIn) End(ctx context.Context, refresh string) error {
 	found, c, err := s.reach(ctx, "")
 	if err != nil {

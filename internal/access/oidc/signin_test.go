@@ -11,7 +11,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 const (
@@ -71,10 +72,7 @@ func (c *codes) signIn(secret string) *SignIn {
 
 func TestASignInIsBoundToItsBeginning(t *testing.T) {
 	c := newCodes(t)
-	at, err := c.signIn("").Begin(t.Context(), redirect, "a state", nonce, verifier)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := check.Value(c.signIn("").Begin(t.Context(), redirect, "a state", nonce, verifier))(t)
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme+"://"+u.Host+u.Path != c.auth {
 		t.Errorf("%s %v", at, err)
@@ -129,7 +127,7 @@ func TestACodeIsATokenForWhoBeganTheSignIn(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsAwaySignsNobodyIn(t *testing.T) {
+func TestNoSignInWithoutTheProvider(t *testing.T) {
 	c := newCodes(t)
 	s := c.signIn("")
 	s.provider.cfg.Issuer = "http://127.0.0.1:1"
@@ -141,7 +139,7 @@ func TestAProviderThatIsAwaySignsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestPeopleAreSentToHTTPSAlone(t *testing.T) {
+func TestSignInsGoToHTTPSAddressesOnly(t *testing.T) {
 	c := newCodes(t)
 	c.auth = "http://id.example.com/auth"
 	if at, err := c.signIn("").Begin(t.Context(), redirect, "a", nonce, verifier); !errors.Is(err, identity.ErrUnavailable) {

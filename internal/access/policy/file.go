@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/freshfile"
+	"github.com/toolstream/toolstream/internal/kit/files"
 )
 
 // ErrFile is the reason why grants in a file are not changed by a call.
@@ -20,12 +20,12 @@ var ErrFile = errors.New("the grants are those of auth.policy_file: change the f
 
 // file knows the grants of all tenants by a file, as it is now.
 type file struct {
-	*freshfile.Files[map[string]*Policy]
+	*files.Cached[map[string]*Policy]
 } // by tenant
 
-// OpenFile returns a store of the grants in a YAML file: a list for each tenant, by its
-// name. The file is looked at whenever somebody asks, so that a change of it is in force at
-// once. While it cannot be read, nothing is known.
+// OpenFile returns a store of the grants in a YAML file, which maps each tenant to a list. The
+// store checks the file on every use, so that a change takes effect at once. While the file cannot
+// be read, all grants are unknown.
 func OpenFile(path string, log *slog.Logger) (*Store, error) {
 	read := func() (map[string]*Policy, error) {
 		content, err := os.ReadFile(path)
@@ -38,8 +38,8 @@ func OpenFile(path string, log *slog.Logger) (*Store, error) {
 		}
 		return policies, nil
 	}
-	files, err := freshfile.Open("auth.policy_file", "nothing is shown until it can be", log, read, path)
-	return &Store{file: &file{files}, log: log}, err
+	cached, err := files.OpenCached("auth.policy_file", "nothing is shown until it can be", log, read, path)
+	return &Store{file: &file{cached}, log: log, scopes: newCache()}, err
 }
 
 // of returns the policy of a tenant.
@@ -60,7 +60,7 @@ func parse(content []byte) (map[string]*Policy, error) {
 	d := yaml.NewDecoder(bytes.NewReader(content))
 	d.KnownFields(true)
 	switch err := d.Decode(&tenants); {
-	case errors.Is(err, io.EOF): // as one that is about to be written: without grants all tools are shown
+	case errors.Is(err, io.EOF): // the file may be about to be written: an empty policy would show all tools
 		return nil, errors.New("it is empty: write {} where no tenant has grants")
 	case err != nil:
 		return nil, err

@@ -1,6 +1,6 @@
-// Package policy holds what callers may do with the tools of their tenant: grants, which an
-// administrator writes, and the scopes that they give to a caller. Searches choose among
-// the tools of a scope alone, and everything else that shows a tool asks the same scope.
+// Package policy restricts callers to tools of their tenant: it holds grants, which an
+// administrator writes, and derives the scopes of callers. Searches choose only among the tools of
+// a scope, and everything else that shows a tool checks the same scope.
 package policy
 
 import (
@@ -13,38 +13,39 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Effect is what a grant does.
+// Effect is the effect of a grant.
 type Effect string
 
-// The effects. What a deny names is denied, whatever allows it.
+// The effects. A deny overrides every allow.
 const (
 	Allow Effect = "allow"
 	Deny  Effect = "deny"
 )
 
-// Action is what a grant is about.
+// Action is an action that a grant allows or denies.
 type Action string
 
-// The actions. To allow one allows those before it; to deny one denies those behind it.
+// The actions. Allowing an action allows the ones before it; denying an action denies the ones
+// after it.
 const (
 	Find    Action = "find"    // to see that a tool is there
-	Call    Action = "call"    // to call it where the call destroys nothing
-	Destroy Action = "destroy" // to call it where the call can destroy
+	Call    Action = "call"    // call a tool if the call destroys nothing
+	Destroy Action = "destroy" // call a tool if the call can destroy
 )
 
-// Actions returns all actions, each before those that include it.
+// Actions returns all actions, in ascending order.
 func Actions() []Action { return []Action{Find, Call, Destroy} }
 
-// includes reports whether who may do the one may do the other.
+// includes reports whether permission for a includes other.
 func (a Action) includes(other Action) bool {
 	return slices.Index(Actions(), a) >= slices.Index(Actions(), other)
 }
 
-// Anything stands for every tool, and for every caller.
+// Anything matches every tool and every caller.
 const Anything = "*"
 
 // The kinds of tools and callers that a grant names, before a colon.
@@ -63,7 +64,7 @@ const (
 type Grant struct {
 	ID     string `json:"id,omitempty" doc:"Follows from the other fields: the same grant has the same id." readOnly:"true"`
 	Effect Effect `json:"effect" enum:"allow,deny" doc:"Whether the grant gives or takes."`
-	Action Action `json:"action" enum:"find,call,destroy" doc:"To allow an action allows those before it, to deny one denies those behind it."`
+	Action Action `json:"action" enum:"find,call,destroy" doc:"Allowing an action allows the actions before it; denying an action denies the actions after it."`
 	On     string `json:"on" doc:"The tools: provider:ID and source:NAME with all below them, tag:TAG, tool:ID, or * for all." example:"provider:github"`
 	To     string `json:"to" doc:"The callers: group:NAME, subject:NAME, role:ROLE for that role and all that include it, or * for all." example:"group:developers"`
 }
@@ -73,8 +74,8 @@ func (g Grant) String() string {
 	return fmt.Sprintf("%s %s on %s to %s", g.Effect, g.Action, g.On, g.To)
 }
 
-// normalize puts the texts of a grant into the form that ids are kept in and gives it its
-// id, or says what is wrong with it.
+// normalize returns the grant with its id and with its texts in the form that ids are kept in, or
+// an error if the grant is invalid.
 func (g Grant) normalize() (Grant, error) {
 	g.On, g.To = norm.NFC.String(g.On), norm.NFC.String(g.To)
 	switch {
@@ -113,7 +114,7 @@ func below(on string) bool {
 	return (kind == ofProvider || kind == ofSource) && strings.HasSuffix(name, "/")
 }
 
-// names reports whether a text is * or KIND:NAME with one of the kinds.
+// names reports whether a text is * or KIND:NAME with a kind of kinds.
 func names(text string, kinds ...string) bool {
 	if text == Anything {
 		return true

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -12,53 +11,54 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Tools yields what grants know of every tool and provider of a tenant.
+// Tools yields the facts that grants match for every tool and provider of a tenant.
 type Tools func(tenant string) iter.Seq[Tool]
 
 // API serves the grants of a tenant to its administrators.
 type API struct {
-	Store *Store // nil: there is no authentication
+	Store *Store // nil: no authentication
 	Tools Tools
 }
 
 // maxGrants is the largest body with grants that is read, in bytes.
 const maxGrants = 4 << 20
 
-// errNone says why a server without authentication has no grants.
+// errNone explains why a server without authentication has no grants.
 var errNone = errors.New("without authentication everybody is an admin, and grants have no effect: set auth.tokens_file or auth.oidc")
 
 type (
 	policyOutput struct{ Body Policy }
 	changeInput  struct {
-		DryRun bool   `query:"dry_run" doc:"Change nothing, and tell who would lose and gain what."`
+		DryRun bool   `query:"dry_run" doc:"Change nothing; show who would lose and gain which tools."`
 		Body   Policy `doc:"All grants of the tenant, with the version that they replace. No grants: the roles of callers alone decide."`
 	}
 	changeOutput struct{ Body Replaced }
 	explainInput struct {
-		Who  string `query:"who" required:"true" doc:"subject:NAME, group:NAME and role:ROLE, separated by commas; without a role, that of a reader." example:"group:developers,role:caller"`
-		Tool string `query:"tool" required:"true" maxLength:"1024" doc:"The id of a tool."`
+		Who  string `query:"who" required:"true" doc:"subject:NAME, group:NAME and role:ROLE, separated by commas; the role is reader by default." example:"group:developers,role:caller"`
+		Tool string `query:"tool" required:"true" maxLength:"1024" doc:"Id of the tool."`
 	}
 	explainOutput struct{ Body grantVerdicts }
 )
 
 type grantVerdicts struct {
 	Version string    `json:"version"`
-	Actions []Verdict `json:"actions" doc:"One for each action."`
+	Actions []Verdict `json:"actions" doc:"An entry for each action."`
 }
 
-// Replaced is a policy, and what it changes.
+// Replaced is a policy with the effects of its change.
 type Replaced struct {
 	Policy
-	Effects []Effects `json:"effects" doc:"What callers lose and gain, for all that a grant before or after names, and for each role what it may do."`
+	Effects []Effects `json:"effects" doc:"What callers lose and gain, for each subject and group in a grant before or after, and for each role."`
+	Unshown int       `json:"unshown,omitempty" doc:"For how many further subjects and groups the change is: effects has at most 100 of them."`
 }
 
-// Effects are what a change of grants means to some callers.
+// Effects are the tools that a change of grants adds and removes for some callers.
 type Effects struct {
 	Who    string `json:"who" doc:"*, group:NAME and subject:NAME: a caller with this, and with the least role that may do it. role:ROLE: one with that role."`
 	Action Action `json:"action" enum:"find,call,destroy"`
@@ -80,7 +80,7 @@ func (a *API) Routes(api huma.API) {
 	tags := []string{"grants"}
 	huma.Register(api, huma.Operation{
 		OperationID: "get-grants", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/grants",
-		Summary: "List the grants of the tenant", Tags: tags, Errors: []int{409, 503},
+		Summary: "List the grants of the tenant", Tags: tags, Errors: []int{409},
 	}, func(ctx context.Context, _ *struct{}) (*policyOutput, error) {
 		p, err := a.of(identity.From(ctx).Tenant)
 		if err != nil {
@@ -90,11 +90,11 @@ func (a *API) Routes(api huma.API) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "replace-grants", Security: identity.Needs(identity.Admin), Method: http.MethodPut, Path: "/v1/grants",
-		Summary: "Replace the grants of the tenant", Tags: tags, MaxBodyBytes: maxGrants, Errors: []int{400, 409, 413, 422, 503},
+		Summary: "Replace the grants of the tenant", Tags: tags, MaxBodyBytes: maxGrants, Errors: []int{409},
 	}, a.replace)
 	huma.Register(api, huma.Operation{
 		OperationID: "explain-grants", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/grants:explain",
-		Summary: "Tell why a caller may do something with a tool, or may not", Tags: tags, Errors: []int{404, 409, 422, 503},
+		Summary: "Explain the permissions of a caller for a tool", Tags: tags, Errors: []int{404, 409},
 	}, a.explain)
 }
 
@@ -127,7 +127,11 @@ func (a *API) replace(ctx context.Context, in *changeInput) (*changeOutput, erro
 		}
 		audit.Annotate(ctx, audit.Details{Policy: after.Version, Changed: changed(before, after)})
 	}
-	return &changeOutput{Replaced{Policy{after.Version, append([]Grant{}, after.Grants...)}, effects(before, after, a.Tools(tenant))}}, nil
+	shown, unshown, err := effects(ctx, before, after, a.Tools(tenant))
+	if err != nil {
+		return nil, err
+	}
+	return &changeOutput{Replaced{Policy{after.Version, append([]Grant{}, after.Grants...)}, shown, unshown}}, nil
 }
 
 // changed returns the grants that a change adds, after a plus, and removes, after a minus.
@@ -183,39 +187,8 @@ func callerOf(who string) (identity.Caller, error) {
 	return out, nil
 }
 
-// effects returns who loses and gains what by a change, those who do.
-func effects(before, after *Policy, tools iter.Seq[Tool]) []Effects {
-	who := []string{Anything}
-	for _, role := range identity.Roles() {
-		who = append(who, toRole+":"+string(role))
-	}
-	for _, g := range slices.Concat(before.Grants, after.Grants) {
-		who = append(who, g.To)
-	}
-	all := slices.Collect(tools)
-	slices.SortFunc(all, func(a, b Tool) int { return cmp.Compare(a.ID, b.ID) })
-	slices.Sort(who)
-	out := []Effects{}
-	differ := slices.Concat(before.without(after), after.without(before))
-	everybody := len(before.Grants) == 0 || len(after.Grants) == 0
-	for _, one := range slices.Compact(who) {
-		for _, action := range Actions() {
-			caller, may := actor(one, action)
-			if !may || !everybody && !slices.ContainsFunc(differ, func(g Grant) bool { return g.reaches(caller) }) {
-				continue // of many callers, a change is for few
-			}
-			e := Effects{Who: one, Action: action}
-			e.count(before.Scope(caller, action), after.Scope(caller, action), all)
-			if e.Loses.Tools > 0 || e.Gains.Tools > 0 {
-				out = append(out, e)
-			}
-		}
-	}
-	return out
-}
-
-// actor returns the caller that the To of a grant describes, with the least role that may do
-// something unless it says which. It reports whether the role may do so.
+// actor returns the caller that the To of a grant describes, with the least role for the action
+// unless To names a role. It reports whether the role may perform the action.
 func actor(to string, a Action) (c identity.Caller, may bool) {
 	least := identity.Reader
 	if a != Find {
@@ -240,22 +213,6 @@ func (p *Policy) without(other *Policy) []Grant {
 	return slices.DeleteFunc(slices.Clone(p.Grants), func(g Grant) bool { return has[g.ID] })
 }
 
-func (e *Effects) count(before, after *Scope, all []Tool) {
-	e.Loses.First, e.Gains.First = []string{}, []string{}
-	for i := range all {
-		t := &all[i]
-		if t.Kind != schema.KindTool {
-			continue
-		}
-		switch was, is := before.Allows(t), after.Allows(t); {
-		case was && !is:
-			e.Loses.add(t.ID)
-		case is && !was:
-			e.Gains.add(t.ID)
-		}
-	}
-}
-
 func (c *Count) add(id string) {
 	c.Tools++
 	if len(c.First) < firstTools {
@@ -265,7 +222,7 @@ func (c *Count) add(id string) {
 
 func problem(err error) error { return problemIn(httpserver.InBody, err) }
 
-// problemIn turns an error into an answer; what is invalid is in a part of the request.
+// problemIn turns an error into an answer; part is the part of the request with the invalid value.
 func problemIn(part string, err error) error {
 	var invalid *schema.Invalid
 	switch {

@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Tool is what grants know a tool by, or a provider's own document, which is its own
+// Tool holds the facts of a tool that grants match. A provider's own document is a Tool of its own
 // provider.
 type Tool struct {
 	Kind     schema.Kind
@@ -21,7 +21,7 @@ type Tool struct {
 	Tags     []string
 }
 
-// ToolOf returns what grants know an entity by.
+// ToolOf returns the Tool of an entity.
 func ToolOf(ref schema.Ref, provider, source string, tags []string) Tool {
 	if ref.Kind == schema.KindProvider {
 		provider = ref.ID
@@ -29,7 +29,7 @@ func ToolOf(ref schema.Ref, provider, source string, tags []string) Tool {
 	return Tool{Kind: ref.Kind, ID: ref.ID, Provider: provider, Source: source, Tags: tags}
 }
 
-// Names returns what the grants that concern a tool name, * left out.
+// Names returns the names in grants that match a tool, without *.
 func (t Tool) Names() []string {
 	var out []string
 	each := func(kind string) func(string) bool {
@@ -45,8 +45,8 @@ func (t Tool) Names() []string {
 	return out
 }
 
-// upward calls found with a name and those above it, which end where a slash stands in it,
-// until it returns true, and returns whether it did.
+// upward calls found with a name and then its parents, cut at each slash, until found returns
+// true. It reports whether found did.
 func upward(name string, found func(string) bool) bool {
 	for name != "" {
 		if found(name) {
@@ -57,8 +57,8 @@ func upward(name string, found func(string) bool) bool {
 	return false
 }
 
-// Scope is the tools that a caller may do something with: those that it allows and does not
-// deny. A nil one is all tools.
+// Scope is the set of tools that a caller may use for an action: the tools that it allows and does
+// not deny. A nil Scope contains all tools.
 type Scope struct {
 	Key     string // two scopes with the same key are the same
 	Version string // of the policy
@@ -68,17 +68,14 @@ type Scope struct {
 
 // Selection names tools.
 type Selection struct {
-	All       bool
-	providers map[string]bool
-	sources   map[string]bool
-	tags      map[string]bool
-	tools     map[string]bool
+	All   bool
+	names map[string]map[string]bool // by kind
 }
 
 // Names returns the texts of the grants that the selection is of, in no order, All left out.
 func (s *Selection) Names() []string {
 	var out []string
-	for kind, names := range map[string]map[string]bool{ofProvider: s.providers, ofSource: s.sources, ofTag: s.tags, ofTool: s.tools} {
+	for kind, names := range s.names {
 		for name := range names {
 			out = append(out, kind+":"+name)
 		}
@@ -87,63 +84,49 @@ func (s *Selection) Names() []string {
 }
 
 // Len returns how many names Names returns.
-func (s *Selection) Len() int {
-	return len(s.providers) + len(s.sources) + len(s.tags) + len(s.tools)
+func (s *Selection) Len() (n int) {
+	for _, names := range s.names {
+		n += len(names)
+	}
+	return n
 }
 
-// Allows reports whether a tool is in the scope. It is what every part of the program asks
-// that shows a tool, or says that it is there.
+// Allows reports whether a tool is in the scope. Every part of the program that shows or mentions
+// a tool checks it.
 func (s *Scope) Allows(t *Tool) bool {
 	return s == nil || s.Allow.has(t) && !s.Deny.has(t)
 }
 
 func (s *Selection) has(t *Tool) bool {
-	switch {
-	case s.All:
-		return true
-	case t.Kind == schema.KindTool && s.tools[t.ID],
-		len(s.providers) > 0 && upward(t.Provider, func(name string) bool { return s.providers[name] }),
-		len(s.sources) > 0 && upward(t.Source, func(name string) bool { return s.sources[name] }):
-		return true
-	}
-	for _, tag := range t.Tags {
-		if s.tags[tag] {
-			return true
-		}
-	}
-	return false
+	return s.All || t.Kind == schema.KindTool && s.names[ofTool][t.ID] ||
+		upward(t.Provider, func(name string) bool { return s.names[ofProvider][name] }) ||
+		upward(t.Source, func(name string) bool { return s.names[ofSource][name] }) ||
+		slices.ContainsFunc(t.Tags, func(name string) bool { return s.names[ofTag][name] })
 }
 
 func (s *Selection) add(on string) {
 	kind, name, _ := strings.Cut(on, ":")
-	var names *map[string]bool
-	switch kind {
-	case Anything:
+	switch {
+	case kind == Anything:
 		s.All = true
 		return
-	case ofProvider:
-		names = &s.providers
-	case ofSource:
-		names = &s.sources
-	case ofTag:
-		names = &s.tags
-	case ofTool:
-		names = &s.tools
+	case s.names == nil:
+		s.names = map[string]map[string]bool{}
 	}
-	if *names == nil {
-		*names = map[string]bool{}
+	if s.names[kind] == nil {
+		s.names[kind] = map[string]bool{}
 	}
-	(*names)[name] = true
+	s.names[kind][name] = true
 }
 
 // Policy is the grants of a tenant.
 type Policy struct {
-	Version string  `json:"version" doc:"Of the grants. A change names the version that it is of."`
+	Version string  `json:"version" doc:"Version of the grants. A change names the version it replaces."`
 	Grants  []Grant `json:"grants" doc:"An empty list: the roles of callers alone decide."`
 }
 
-// Scope returns the tools with which a caller may do something. As long as there are no
-// grants, that is every tool.
+// Scope returns the tools that a caller may use for an action: every tool if the policy has no
+// grants.
 func (p *Policy) Scope(c identity.Caller, a Action) *Scope {
 	if len(p.Grants) == 0 {
 		return nil
@@ -165,8 +148,21 @@ func (p *Policy) Scope(c identity.Caller, a Action) *Scope {
 	return out
 }
 
-// normalCaller returns a caller whose names are in the form of those in grants, however its
-// identity provider writes them: else what is denied to them would not be.
+// add adds the tools of the grants that concern an action.
+func (s *Scope) add(grants []Grant, a Action) {
+	for _, g := range grants {
+		switch {
+		case !g.concerns(a):
+		case g.Effect == Allow:
+			s.Allow.add(g.On)
+		default:
+			s.Deny.add(g.On)
+		}
+	}
+}
+
+// normalCaller returns a caller with names normalized like the names in grants, however the
+// identity provider spells them: otherwise a denial would not match.
 func normalCaller(c identity.Caller) identity.Caller {
 	c.Subject, c.Groups = norm.NFC.String(c.Subject), slices.Clone(c.Groups)
 	for i, group := range c.Groups {
@@ -175,15 +171,15 @@ func normalCaller(c identity.Caller) identity.Caller {
 	return c
 }
 
-// Verdict says why a caller may do something with a tool, or may not.
+// Verdict explains why a caller may or may not do something with a tool.
 type Verdict struct {
 	Action  Action  `json:"action" enum:"find,call,destroy"`
 	Allowed bool    `json:"allowed" doc:"Whether the caller may."`
-	Why     string  `json:"why" doc:"In words."`
-	Grants  []Grant `json:"grants" doc:"That concern the caller, the tool and the action; those that decide first."`
+	Why     string  `json:"why" doc:"The reason in words."`
+	Grants  []Grant `json:"grants" doc:"Grants that concern the caller, the tool and the action; the deciding grants first."`
 }
 
-// Explain says of each action whether a caller may do it with a tool.
+// Explain returns a verdict for each action of a caller on a tool.
 func (p *Policy) Explain(c identity.Caller, t *Tool) []Verdict {
 	var out []Verdict
 	for _, a := range Actions() {

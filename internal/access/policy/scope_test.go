@@ -7,7 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -24,11 +25,7 @@ func drawPolicy(t *rapid.T) *Policy {
 			On: rapid.SampledFrom(someOn).Draw(t, "on"), To: rapid.SampledFrom(someTo).Draw(t, "to"),
 		}
 	}), 0, 6).Draw(t, "grants")
-	p, err := New("1", grants)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return check.Value(New("1", grants))(t)
 }
 
 func drawCaller(t *rapid.T) identity.Caller {
@@ -95,10 +92,7 @@ func TestNamesAreThoseOfTheGrants(t *testing.T) {
 }
 
 func TestTwoCallersOfTheSameGrantsShareAScope(t *testing.T) {
-	p, err := New("1", []Grant{{Effect: Allow, Action: Find, On: "*", To: "group:g"}, {Effect: Allow, Action: Find, On: "tag:t", To: "subject:anna"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Value(New("1", []Grant{{Effect: Allow, Action: Find, On: "*", To: "group:g"}, {Effect: Allow, Action: Find, On: "tag:t", To: "subject:anna"}}))(t)
 	a, b := identity.Caller{Subject: "ben", Groups: []string{"g"}}, identity.Caller{Groups: []string{"h", "g"}}
 	if p.Scope(a, Find).Key != p.Scope(b, Find).Key || p.Scope(a, Find).Key == p.Scope(identity.Caller{Subject: "anna"}, Find).Key || p.Scope(a, Find).Key == p.Scope(a, Call).Key {
 		t.Error("keys do not follow the grants")
@@ -132,10 +126,7 @@ func TestGrantsReachNamesInEveryForm(t *testing.T) {
 	const composed, apart = "b\u00fcro", "bu\u0308ro"
 	for _, to := range []string{"group:", "subject:"} {
 		for _, form := range []string{composed, apart} {
-			p, err := New("1", []Grant{{Effect: Allow, Action: Find, On: "*", To: "*"}, {Effect: Deny, Action: Find, On: "*", To: to + form}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := check.Value(New("1", []Grant{{Effect: Allow, Action: Find, On: "*", To: "*"}, {Effect: Deny, Action: Find, On: "*", To: to + form}}))(t)
 			for _, name := range []string{composed, apart} {
 				c := identity.Caller{Subject: name, Groups: []string{name}, Role: identity.Reader}
 				if !p.Scope(c, Find).Deny.All {

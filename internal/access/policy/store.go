@@ -11,16 +11,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// KeyPrefix is that of the keys under which the bucket holds the grants of tenants.
+// KeyPrefix begins the keys of grants in the bucket.
 const KeyPrefix = "policy."
 
-// The reasons why there is no policy, or not another one.
+// Errors of reading and replacing a policy.
 var (
 	ErrUnknown = errors.New("the grants cannot be read, so that nothing is shown")
 	ErrChanged = errors.New("the grants were changed meanwhile: read them again")
@@ -28,34 +28,34 @@ var (
 
 // Bucket holds the grants of all tenants.
 type Bucket interface {
-	// Follow calls fn with what is there and with each change, and current once fn had all
-	// that was there.
+	// Follow calls fn with the existing values, then current, then fn with each change.
 	Follow(ctx context.Context, prefix string, fn func(stream.Entry) error, current func()) error
 	Create(ctx context.Context, key string, value []byte) (uint64, error)
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	MaxValue() int
 }
 
-// Store knows the grants of all tenants, as the bucket has them. What it cannot know it
-// denies. Its methods may be called concurrently.
+// Store caches the grants of all tenants from the bucket. It denies everything while the grants
+// of a tenant are unknown. Its methods may be called concurrently.
 type Store struct {
 	file   *file // nil: the bucket has the grants
 	bucket Bucket
 	grace  time.Duration
 	log    *slog.Logger
 	now    func() time.Time
+	scopes *cache
 
 	mu       sync.RWMutex
-	policies map[string]*Policy // by tenant; nil: of it the bucket holds what cannot be read
-	current  bool               // the bucket is watched, and all that it has is known
-	until    time.Time          // how long what is known holds, where the bucket is not watched
+	policies map[string]*Policy // by tenant; nil if the bucket holds an unreadable value
+	current  bool               // the bucket is watched, and all its values have arrived
+	until    time.Time          // when cached policies expire while the bucket is unreachable
 	wakened  chan struct{}      // closed when something is learned
 }
 
-// NewStore returns a store that knows nothing until Run does. Where the bucket is lost, what
-// was known holds for grace.
+// NewStore returns a store that stays empty until Run. While the bucket is unreachable, cached
+// policies stay valid for grace.
 func NewStore(bucket Bucket, grace time.Duration, log *slog.Logger) *Store {
-	return &Store{bucket: bucket, grace: grace, log: log, now: time.Now, policies: map[string]*Policy{}, wakened: make(chan struct{})}
+	return &Store{bucket: bucket, grace: grace, log: log, now: time.Now, scopes: newCache(), policies: map[string]*Policy{}, wakened: make(chan struct{})}
 }
 
 // Run follows the bucket, if there is one, until ctx ends.
@@ -64,17 +64,17 @@ func (s *Store) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	var watching health.State
+	var watching lifecycle.Health
 	stream.FollowAgain(ctx, s.follow, KeyPrefix, s.learn, func(err error) {
 		if err != nil {
 			s.lose()
 		}
-		watching.Note(ctx, s.log, err, "the store of grants is lost: without it nothing can be shown after a while", "the store of grants is watched again", "after", s.grace)
+		watching.LogChange(ctx, s.log, err, "the store of grants is lost: without it nothing can be shown after a while", "the store of grants is watched again", "after", s.grace)
 	})
 	return nil
 }
 
-// follow learns what the bucket holds from nothing: keys may have gone meanwhile.
+// follow reads the whole bucket again: keys may have been deleted meanwhile.
 func (s *Store) follow(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
 	fresh := map[string]bool{}
 	all := false
@@ -89,7 +89,7 @@ func (s *Store) follow(ctx context.Context, prefix string, fn func(stream.Entry)
 	})
 }
 
-// learn takes what the bucket says of a key.
+// learn adopts an entry of the bucket.
 func (s *Store) learn(e stream.Entry) error {
 	tenant := strings.TrimPrefix(e.Key, KeyPrefix)
 	p, err := decode(e)
@@ -107,9 +107,10 @@ func (s *Store) learn(e stream.Entry) error {
 	return nil
 }
 
-// Erase forgets the grants of a tenant that the bucket had before a revision. Those that the
-// tenant has made since stay: without them all of it would be shown.
+// Erase forgets the grants of a tenant that the bucket had before a revision. Later grants
+// stay: without them everything of the tenant would be visible.
 func (s *Store) Erase(tenant string, before uint64) {
+	s.scopes.erase(tenant)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.policies[tenant]; p != nil && s.file == nil && p.revision() < before {
@@ -117,7 +118,7 @@ func (s *Store) Erase(tenant string, before uint64) {
 	}
 }
 
-// decode returns the policy of an entry, nil for one that was deleted.
+// decode returns the policy of an entry, nil if the entry was deleted.
 func decode(e stream.Entry) (*Policy, error) {
 	if e.Value == nil {
 		return nil, nil
@@ -133,13 +134,13 @@ func decode(e stream.Entry) (*Policy, error) {
 	return p, nil
 }
 
-// revision returns that of the bucket at which a policy lies in it.
+// revision returns the revision of a policy in the bucket.
 func (p *Policy) revision() uint64 {
 	n, _ := strconv.ParseUint(p.Version, 10, 64) // decode has formatted it
 	return n
 }
 
-// complete notes that the tenants in fresh are all that have grants.
+// complete removes the policies of all tenants that are not in fresh.
 func (s *Store) complete(fresh map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,7 @@ func (s *Store) lose() {
 	}
 }
 
-// wake lets those go on that wait for something to be learned. It is called under the lock.
+// wake wakes everyone that waits for a change. It is called under the lock.
 func (s *Store) wake() {
 	close(s.wakened)
 	s.wakened = make(chan struct{})
@@ -196,8 +197,8 @@ func (s *Store) Ready() error {
 	return err
 }
 
-// Scope returns the tools with which a caller may do something, or ErrUnknown. A nil store
-// is that of a server without authentication, where everybody may do everything.
+// Scope returns the tools that a caller may use for an action, not to be changed, or ErrUnknown. A nil Store belongs to
+// a server without authentication, which allows every caller every action.
 func (s *Store) Scope(c identity.Caller, a Action) (*Scope, error) {
 	if s == nil {
 		return nil, nil
@@ -206,12 +207,12 @@ func (s *Store) Scope(c identity.Caller, a Action) (*Scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Scope(c, a), nil
+	return s.scopes.scope(p, c, a), nil
 }
 
-// Replace makes the grants those of a tenant, if its policy still has the given version. It
-// returns the policy that is now in force, here too. The error is a *schema.Invalid for grants
-// that are not acceptable, or ErrChanged.
+// Replace replaces the grants of a tenant if its policy still has the given version. It returns
+// the policy that is now in force, here too. The error is a *schema.Invalid for grants that are
+// not acceptable, or ErrChanged.
 func (s *Store) Replace(ctx context.Context, tenant string, grants []Grant, version string) (*Policy, error) {
 	if s.file != nil {
 		return nil, ErrFile

@@ -11,8 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -79,19 +80,23 @@ func scopeOf(s *Store) (*Scope, error) {
 	return s.Scope(identity.Caller{Tenant: tenant, Role: identity.Reader}, Find)
 }
 
+// running returns a store that follows a bucket until the test ends, in a bubble of synctest.
+func running(t *testing.T, b *bucket) *Store {
+	s := NewStore(b, time.Minute, quiet)
+	go func() { _ = s.Run(t.Context()) }()
+	synctest.Wait()
+	return s
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 // What a replica cannot know it denies: before it has read the grants, and when the store of
 // them is lost for longer than its grace.
-func TestWhatIsUnknownIsDenied(t *testing.T) {
+func TestUnknownGrantsDeny(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBucket()
 		b.away = true
-		s := NewStore(b, time.Minute, quiet)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() { _ = s.Run(ctx) }()
-		synctest.Wait()
+		s := running(t, b)
 		if _, err := scopeOf(s); !errors.Is(err, ErrUnknown) {
 			t.Fatalf("before the grants are read: %v", err)
 		}
@@ -132,15 +137,11 @@ func TestWhatIsUnknownIsDenied(t *testing.T) {
 
 // A replica learns that a tenant was erased after it has read the grants that the tenant has
 // made since: those go on to deny.
-func TestErasingATenantTakesNoGrantsThatItHasMadeSince(t *testing.T) {
+func TestErasingATenantKeepsItsLaterGrants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBucket()
 		b.entries = []stream.Entry{{Key: KeyPrefix + tenant, Value: []byte(`[{"effect":"allow","action":"find","on":"tag:a","to":"*"}]`), Revision: 7}}
-		s := NewStore(b, time.Minute, quiet)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() { _ = s.Run(ctx) }()
-		synctest.Wait()
+		s := running(t, b)
 		s.Erase(tenant, 6)
 		if scope, err := scopeOf(s); err != nil || scope == nil {
 			t.Fatalf("with grants behind those that were erased: %v, %v", scope, err)
@@ -154,30 +155,26 @@ func TestErasingATenantTakesNoGrantsThatItHasMadeSince(t *testing.T) {
 
 func TestAChangeNamesWhatItReplaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewStore(newBucket(), time.Minute, quiet)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() { _ = s.Run(ctx) }()
-		synctest.Wait()
+		s := running(t, newBucket())
 		grants := []Grant{{Effect: Allow, Action: Find, On: "tag:a", To: "*"}}
-		p, err := s.Replace(ctx, tenant, grants, noGrants)
+		p, err := s.Replace(t.Context(), tenant, grants, noGrants)
 		if err != nil || len(p.Grants) != 1 {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		if scope, err := scopeOf(s); err != nil || scope == nil {
 			t.Fatalf("the change is not in force when it is answered: %v", err)
 		}
-		if _, err := s.Replace(ctx, tenant, grants, noGrants); !errors.Is(err, ErrChanged) {
+		if _, err := s.Replace(t.Context(), tenant, grants, noGrants); !errors.Is(err, ErrChanged) {
 			t.Errorf("a change of an old version: %v", err)
 		}
 		var invalid *schema.Invalid
-		if _, err := s.Replace(ctx, tenant, grants, "new"); !errors.As(err, &invalid) {
+		if _, err := s.Replace(t.Context(), tenant, grants, "new"); !errors.As(err, &invalid) {
 			t.Errorf("a version that is none: %v", err)
 		}
 		for range 10 {
 			grants = append(grants, Grant{Effect: Allow, Action: Find, On: "tag:" + string(rune('b'+len(grants))), To: "*"})
 		}
-		if _, err := s.Replace(ctx, tenant, grants, p.Version); !errors.As(err, &invalid) {
+		if _, err := s.Replace(t.Context(), tenant, grants, p.Version); !errors.As(err, &invalid) {
 			t.Errorf("more than the store takes: %v", err)
 		}
 	})
@@ -187,18 +184,13 @@ func TestAFileOfGrants(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	if _, err := OpenFile(path, quiet); err == nil {
 		t.Error("a file that is not there")
 	}
 	write("acme:\n  - {effect: allow, action: find, on: 'tag:a', to: '*'}\n")
-	s, err := OpenFile(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(OpenFile(path, quiet))(t)
 	if scope, err := scopeOf(s); err != nil || scope == nil {
 		t.Fatalf("%v, %v", scope, err)
 	}

@@ -1,5 +1,5 @@
-// Package spiffe learns who calls from certificates: X.509-SVIDs, whose one URI is the
-// SPIFFE id of a workload.
+// Package spiffe identifies callers by certificates: X.509-SVIDs, whose one URI is the SPIFFE id
+// of a workload.
 package spiffe
 
 import (
@@ -15,13 +15,12 @@ import (
 	"github.com/spiffe/go-spiffe/v2/spiffeid"
 	"github.com/spiffe/go-spiffe/v2/svid/x509svid"
 
-	"github.com/toolstream/toolstream/internal/certfile"
-	"github.com/toolstream/toolstream/internal/freshfile"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Config says which certificates are taken, and what their ids mean.
+// Config defines which certificates are accepted, and what their ids mean.
 type Config struct {
 	CAFile  string                     // the authorities, read again when it changes
 	Callers map[string]identity.Caller // by pattern of ids; the subject is the id
@@ -30,7 +29,7 @@ type Config struct {
 
 // Callers finds callers by their certificates.
 type Callers struct {
-	authorities *freshfile.Files[[]*x509.Certificate]
+	authorities *files.Cached[[]*x509.Certificate]
 	rules       []rule // the most exact first
 	proxies     []pattern
 }
@@ -42,13 +41,13 @@ type rule struct {
 
 // pattern is an id, or all ids below a path.
 type pattern struct {
-	id    string // of one, or what others begin with
+	id    string // the id, or the prefix of the ids below
 	below bool
 }
 
 const allBelow = "/*"
 
-// parse reads the id of a workload, or one with /* behind it.
+// parse reads the id of a workload, or an id followed by /*.
 func parse(text string) (pattern, error) {
 	base, below := strings.CutSuffix(text, allBelow)
 	id, err := spiffeid.FromString(base)
@@ -92,14 +91,14 @@ func Open(cfg Config, log *slog.Logger) (*Callers, error) {
 		c.proxies = append(c.proxies, p)
 	}
 	var err error
-	read := func() ([]*x509.Certificate, error) { return certfile.Authorities(cfg.CAFile) }
-	if c.authorities, err = freshfile.Open("auth.certificates.ca_file", freshfile.Holds, log, read, cfg.CAFile); err != nil {
+	read := func() ([]*x509.Certificate, error) { return files.Authorities(cfg.CAFile) }
+	if c.authorities, err = files.OpenCached("auth.certificates.ca_file", files.KeepsLast, log, read, cfg.CAFile); err != nil {
 		return nil, fmt.Errorf("auth.certificates.ca_file: %w", err)
 	}
 	return c, nil
 }
 
-// Caller returns whose a certificate is, with those between it and its authority behind it.
+// Caller returns the caller of a certificate, given with its intermediates after it.
 func (c *Callers) Caller(chain []*x509.Certificate) (identity.Caller, error) {
 	id, err := c.verify(chain)
 	if err != nil {
@@ -115,7 +114,7 @@ func (c *Callers) Caller(chain []*x509.Certificate) (identity.Caller, error) {
 	return identity.Caller{}, fmt.Errorf("auth.certificates.callers has nothing for %s", id)
 }
 
-// PassesOn reports whether a certificate is of one that passes on certificates of others.
+// PassesOn reports whether a certificate belongs to a proxy that passes on certificates of others.
 func (c *Callers) PassesOn(chain []*x509.Certificate) bool {
 	id, err := c.verify(chain)
 	return err == nil && slices.ContainsFunc(c.proxies, func(p pattern) bool { return p.matches(id) })

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -28,13 +29,8 @@ var rules = map[string]identity.Caller{
 func opened(t *testing.T, authorities ...[]byte) (c *Callers, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(path, bytes.Join(authorities, nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Open(Config{CAFile: path, Callers: rules, Proxies: []string{"spiffe://acme.example/toolstream/*"}}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, bytes.Join(authorities, nil), 0o600))
+	c = check.Value(Open(Config{CAFile: path, Callers: rules, Proxies: []string{"spiffe://acme.example/toolstream/*"}}, slog.New(slog.DiscardHandler)))(t)
 	return c, path
 }
 
@@ -42,16 +38,13 @@ func chain(t testing.TB, certs ...[]byte) (out []*x509.Certificate) {
 	t.Helper()
 	for _, text := range certs {
 		block, _ := pem.Decode(text)
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cert := check.Value(x509.ParseCertificate(block.Bytes))(t)
 		out = append(out, cert)
 	}
 	return out
 }
 
-func TestTheIDSaysWhoCalls(t *testing.T) {
+func TestTheSPIFFEIDIdentifiesTheCaller(t *testing.T) {
 	authority := servertest.NewAuthority(t, nil)
 	c, _ := opened(t, authority.PEM)
 	for id, want := range map[string]identity.Caller{
@@ -119,9 +112,7 @@ func TestAuthoritiesChangeWithTheirFile(t *testing.T) {
 	if _, err := c.Caller(chain(t, renewed, below.PEM)); err == nil {
 		t.Error("an authority that is not in the file is believed")
 	}
-	if err := os.WriteFile(path, second.PEM, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, second.PEM, 0o600))
 	if _, err := c.Caller(chain(t, renewed, below.PEM)); err != nil {
 		t.Errorf("the new authority, over one between: %v", err)
 	}
@@ -133,7 +124,7 @@ func TestAuthoritiesChangeWithTheirFile(t *testing.T) {
 	}
 }
 
-func TestOnlyTheNamedPassOnCertificates(t *testing.T) {
+func TestOnlyListedProxiesForwardCertificates(t *testing.T) {
 	authority, stranger := servertest.NewAuthority(t, nil), servertest.NewAuthority(t, nil)
 	c, _ := opened(t, authority.PEM)
 	service := "spiffe://acme.example/toolstream/ingest"
@@ -170,18 +161,11 @@ func TestRulesThatCannotWorkAreNamed(t *testing.T) {
 func BenchmarkCaller(b *testing.B) {
 	authority := servertest.NewAuthority(b, nil)
 	path := filepath.Join(b.TempDir(), "ca.crt")
-	if err := os.WriteFile(path, authority.PEM, 0o600); err != nil {
-		b.Fatal(err)
-	}
-	c, err := Open(Config{CAFile: path, Callers: rules}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, os.WriteFile(path, authority.PEM, 0o600))
+	c := check.Value(Open(Config{CAFile: path, Callers: rules}, slog.New(slog.DiscardHandler)))(b)
 	cert, _ := authority.Issue(b, nil, planner)
 	shown := chain(b, cert)
 	for b.Loop() {
-		if _, err := c.Caller(shown); err != nil {
-			b.Fatal(err)
-		}
+		check.Value(c.Caller(shown))(b)
 	}
 }

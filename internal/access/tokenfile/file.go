@@ -5,13 +5,13 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/freshfile"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // File finds callers by the tokens of a file, as the file is now.
 type File struct {
-	tokens *freshfile.Files[map[[sha256.Size]byte]Token]
+	tokens *files.Cached[map[[sha256.Size]byte]Token]
 }
 
 // Open reads the file.
@@ -24,7 +24,7 @@ func Open(path string, log *slog.Logger) (*File, error) {
 		}
 		return byHash, err
 	}
-	tokens, err := freshfile.Open("auth.tokens_file", freshfile.Holds, log, read, path)
+	tokens, err := files.OpenCached("auth.tokens_file", files.KeepsLast, log, read, path)
 	return &File{tokens}, err
 }
 
@@ -39,5 +39,9 @@ func (f *File) Caller(secret string) (identity.Caller, error) {
 	case t.Expired(time.Now()):
 		return identity.Caller{}, identity.ErrExpired
 	}
-	return t.Caller, nil
+	who := t.Caller
+	if who.Subject == "" {
+		who.Credential = t.ID()
+	}
+	return who, nil
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 var planner = identity.Caller{Tenant: "acme", Subject: "planner", Role: identity.Reader}
@@ -38,6 +38,19 @@ func opened(t *testing.T, path string) (*File, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	return f, &log
+}
+
+// Tokens without a name are told apart by their ids.
+func TestATokenWithoutANameHasACredential(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	first, secret := created(t, path, identity.Caller{Tenant: "acme", Role: identity.Reader}, time.Time{})
+	_, other := created(t, path, identity.Caller{Tenant: "acme", Role: identity.Reader}, time.Time{})
+	f, _ := opened(t, path)
+	one, err := f.Caller(secret)
+	two, also := f.Caller(other)
+	if err != nil || also != nil || one.Credential != first.ID() || two.Credential == "" || two.Credential == one.Credential {
+		t.Errorf("%+v %v, %+v %v", one, err, two, also)
+	}
 }
 
 func TestATokenIsFoundUntilItIsRevokedOrExpires(t *testing.T) {
@@ -83,7 +96,7 @@ func TestTheFileHoldsNoTokenInPlain(t *testing.T) {
 	}
 }
 
-func TestWhatIsEditedKeepsTheRest(t *testing.T) {
+func TestAnEditKeepsTheRestOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(path, []byte("# who may call\n\n"), 0o640); err != nil {
 		t.Fatal(err)

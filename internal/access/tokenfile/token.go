@@ -20,24 +20,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/filelock"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Token is what the file knows of a token: whose it is, and its hash.
+// Token is an entry of the file: the caller of a token, and the token's hash.
 type Token struct {
 	Caller  identity.Caller
 	Hash    [sha256.Size]byte
 	Expires time.Time // zero: never
 }
 
-// secretBytes is the entropy of a token. Nobody can guess 256 random bits, so that a hash
-// that is slow or salted, as for passwords, would only make each request slower.
+// secretBytes is the entropy of a token. 256 random bits cannot be guessed, so a slow or salted
+// hash, as for passwords, would only slow down requests.
 const secretBytes = 32
 
-// Create makes a token, and returns what its owner presents. That is kept nowhere.
+// Create makes a token and returns its secret for the owner. The secret is stored nowhere.
 func Create(c identity.Caller, expires time.Time) (t Token, secret string, err error) {
 	if err := check(c); err != nil {
 		return Token{}, "", err
@@ -62,10 +61,10 @@ func check(c identity.Caller) error {
 	return nil
 }
 
-// ID names the token to those who manage it. It is the beginning of its hash.
+// ID is the name of the token for its managers: the beginning of its hash.
 func (t Token) ID() string { return hex.EncodeToString(t.Hash[:6]) }
 
-// Expired reports whether the token is no longer valid.
+// Expired reports whether the token has expired.
 func (t Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
 const never = "never"
@@ -110,7 +109,7 @@ func Read(path string) ([]Token, error) {
 	return tokens, err
 }
 
-// read also returns the lines, of which each token has one.
+// read also returns the lines of the tokens.
 func read(path string) (tokens []Token, lines []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -142,7 +141,7 @@ func read(path string) (tokens []Token, lines []string, err error) {
 	return tokens, lines, nil
 }
 
-// Add adds a token to a file, which is made where it is missing.
+// Add adds a token to a file, and creates a missing file.
 func Add(path string, t Token) error {
 	return edit(path, func() error {
 		_, lines, err := read(path)
@@ -174,19 +173,19 @@ func Remove(path, id string) error {
 	})
 }
 
-// edit lets one process at a time read the file and write it back.
+// edit reads the file and writes it back, one process at a time.
 func edit(path string, change func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	release, err := filelock.Folder(filepath.Dir(path))
+	release, err := files.LockFolder(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	return errors.Join(change(), release())
 }
 
-// write replaces the file. It keeps what the group may do.
+// write replaces the file. It keeps the group's permissions.
 func write(path string, lines []string) error {
 	mode := os.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
@@ -196,5 +195,5 @@ func write(path string, lines []string) error {
 	for _, line := range lines {
 		text += line + "\n"
 	}
-	return wholefile.Write(path, []byte(text), mode)
+	return files.Write(path, []byte(text), mode)
 }

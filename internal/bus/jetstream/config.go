@@ -11,8 +11,7 @@ import (
 // prefix of subjects; its letters also name the streams.
 const prefix = "toolstream."
 
-// MaxPayload is the largest message in bytes: value, headers and what the
-// protocol adds.
+// MaxPayload is the largest message in bytes: value, headers and the protocol's overhead.
 const MaxPayload = 8 << 20
 
 // The topics that are not compacted drop their oldest records above these.
@@ -21,15 +20,14 @@ const (
 	maxBytes = 2 << 30 // and above a sixteenth of the disk
 )
 
-// maxMemory bounds what the server holds in memory stores, in bytes.
+// maxMemory bounds the server's memory stores, in bytes.
 const maxMemory = 256 << 20
 
-// Config says where the bus lies and who may use it.
+// Config defines how to reach the bus.
 type Config struct {
-	Dir     string // exclusively this process's while the bus is open
-	Clients Clients
+	Dir string // exclusively this process's while the bus is open
 
-	// AcceptLoss opens a bus that has lost messages, with what is left.
+	// AcceptLoss opens a bus that has lost messages, with the remaining ones.
 	AcceptLoss bool
 
 	disk func(dir string) (free, total int64, known bool) // bytes of the file system

@@ -14,7 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -38,13 +39,9 @@ func fillStore(t *testing.T) map[string]string {
 				msgs = append(msgs, stream.Message{Topic: topic, Key: fmt.Sprintf("t/%d", i), Value: filler})
 			}
 		}
-		if err := s.Publish(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Publish(t.Context(), msgs...))
 	}
-	if err := s.writeCheckpoint(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.losses.save(t.Context()))
 	copyDir(t, images["close"], images["crash"])
 	closeServer(t, s)
 	return images
@@ -62,9 +59,7 @@ func countTo(n int) func(func(int) bool) {
 
 func copyDir(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.CopyFS(to, os.DirFS(from)))
 }
 
 // blocks returns a topic's message files, the oldest first.
@@ -87,21 +82,9 @@ func blocks(t *testing.T, dir string, topic events.Topic) []string {
 
 func flip(t *testing.T, path string) {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(os.ReadFile(path))(t)
 	raw[len(raw)/2] ^= 0xff
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, raw, 0o600))
 }
 
 // TestDamage: whatever happens to the files, the bus holds everything, or it
@@ -112,17 +95,16 @@ func TestDamage(t *testing.T) {
 		"nothing": func(*testing.T, string, events.Topic) {},
 		"last block cut": func(t *testing.T, dir string, topic events.Topic) {
 			b := blocks(t, dir, topic)
-			info, err := os.Stat(b[len(b)-1])
-			must(t, err)
-			must(t, os.Truncate(b[len(b)-1], info.Size()/2))
+			info := check.Value(os.Stat(b[len(b)-1]))(t)
+			check.OK(t, os.Truncate(b[len(b)-1], info.Size()/2))
 		},
 		"last block gone": func(t *testing.T, dir string, topic events.Topic) {
 			b := blocks(t, dir, topic)
-			must(t, os.Remove(b[len(b)-1]))
+			check.OK(t, os.Remove(b[len(b)-1]))
 		},
 		"first block gone": func(t *testing.T, dir string, topic events.Topic) {
 			if topic.Compacted() { // of any other topic it may have aged out
-				must(t, os.Remove(blocks(t, dir, topic)[0]))
+				check.OK(t, os.Remove(blocks(t, dir, topic)[0]))
 			}
 		},
 		"bit in the first block": func(t *testing.T, dir string, topic events.Topic) {
@@ -130,10 +112,9 @@ func TestDamage(t *testing.T) {
 		},
 		"bit in the last record": func(t *testing.T, dir string, topic events.Topic) {
 			b := blocks(t, dir, topic)
-			raw, err := os.ReadFile(b[len(b)-1])
-			must(t, err)
+			raw := check.Value(os.ReadFile(b[len(b)-1]))(t)
 			raw[len(raw)-12] ^= 0xff // its value, before the checksum
-			must(t, os.WriteFile(b[len(b)-1], raw, 0o600))
+			check.OK(t, os.WriteFile(b[len(b)-1], raw, 0o600))
 		},
 		"index damaged": func(t *testing.T, dir string, topic events.Topic) {
 			index := filepath.Join(filepath.Dir(blocks(t, dir, topic)[0]), "index.db")
@@ -142,13 +123,13 @@ func TestDamage(t *testing.T) {
 			}
 		},
 		"description gone": func(t *testing.T, dir string, topic events.Topic) {
-			must(t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(blocks(t, dir, topic)[0])), "meta.inf")))
+			check.OK(t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(blocks(t, dir, topic)[0])), "meta.inf")))
 		},
 		"stream gone": func(t *testing.T, dir string, topic events.Topic) {
-			must(t, os.RemoveAll(filepath.Dir(filepath.Dir(blocks(t, dir, topic)[0]))))
+			check.OK(t, os.RemoveAll(filepath.Dir(filepath.Dir(blocks(t, dir, topic)[0]))))
 		},
 		"all streams gone": func(t *testing.T, dir string, _ events.Topic) {
-			must(t, os.RemoveAll(filepath.Join(dir, "jetstream")))
+			check.OK(t, os.RemoveAll(filepath.Join(dir, "jetstream")))
 		},
 	}
 	if testing.Short() {
@@ -216,14 +197,13 @@ func TestTheEndIsWhatCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
 	for i := range 3 {
-		must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: fmt.Sprint("t/", i), Value: make([]byte, 1000)}))
+		check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: fmt.Sprint("t/", i), Value: make([]byte, 1000)}))
 	}
 	closeServer(t, s)
 	last := filepath.Join(dir, "jetstream", "$G", "streams", "toolstream-tools-raw", "msgs", "1.blk")
-	raw, err := os.ReadFile(last)
-	must(t, err)
+	raw := check.Value(os.ReadFile(last))(t)
 	raw[len(raw)-100] ^= 0xff
-	must(t, os.WriteFile(last, raw, 0o600))
+	check.OK(t, os.WriteFile(last, raw, 0o600))
 	if _, err := Open(t.Context(), Config{Dir: dir}, quiet()); stream.Reason(err) != stream.ReasonLost {
 		t.Fatalf("open: %v, want reason %s", err, stream.ReasonLost)
 	}
@@ -231,12 +211,11 @@ func TestTheEndIsWhatCanBeRead(t *testing.T) {
 	defer closeServer(t, s)
 	read := func(want int) {
 		t.Helper()
-		ends, err := s.End(t.Context(), events.ToolsRaw)
-		must(t, err)
+		ends := check.Value(s.End(t.Context(), events.ToolsRaw))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		got := 0
-		must(t, s.Follow(ctx, events.ToolsRaw, nil, func(_ context.Context, msgs []stream.Message) error {
+		check.OK(t, s.Follow(ctx, events.ToolsRaw, nil, func(_ context.Context, msgs []stream.Message) error {
 			if got += len(msgs); msgs[len(msgs)-1].Offset >= ends[0] {
 				cancel()
 			}
@@ -247,7 +226,7 @@ func TestTheEndIsWhatCanBeRead(t *testing.T) {
 		}
 	}
 	read(2)
-	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/new"}))
+	check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/new"}))
 	read(3)
 }
 
@@ -256,9 +235,9 @@ func TestPositionsBehindTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
 	for i := range 3 {
-		must(t, s.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: fmt.Sprint(i)}))
+		check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: fmt.Sprint(i)}))
 	}
-	must(t, s.savePosition(t.Context(), consumer{"g", events.Searches}, 7))
+	check.OK(t, s.positions.save(t.Context(), consumer{"g", events.Searches}, 7))
 	read := func(context.Context, []stream.Message) error { return nil }
 	if err := s.Follow(t.Context(), events.Searches, map[int]uint64{0: 7}, read); stream.Reason(err) != stream.ReasonLost {
 		t.Errorf("follow: %v, want reason %s", err, stream.ReasonLost)
@@ -270,7 +249,7 @@ func TestPositionsBehindTheEnd(t *testing.T) {
 
 	s = open(t, Config{Dir: dir, AcceptLoss: true})
 	defer closeServer(t, s)
-	must(t, s.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: "next"}))
+	check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.Searches, Key: "next"}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var got []stream.Message
@@ -289,9 +268,9 @@ func TestPositionsBehindTheEnd(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	readOnly := filepath.Join(t.TempDir(), "ro")
-	must(t, os.Mkdir(readOnly, 0o500))
+	check.OK(t, os.Mkdir(readOnly, 0o500))
 	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
+	check.OK(t, os.WriteFile(file, nil, 0o600))
 	taken := t.TempDir()
 	s := open(t, Config{Dir: taken})
 	tests := []struct {
@@ -302,7 +281,6 @@ func TestOpenRefuses(t *testing.T) {
 		{"no folder", Config{}, "no data folder"},
 		{"a file", Config{Dir: file}, file},
 		{"open already", Config{Dir: taken}, "another process has it open"},
-		{"listen", Config{Dir: t.TempDir(), Clients: Clients{Listen: "nowhere"}}, "listen address"},
 	}
 	if os.Getuid() != 0 { // root may write anywhere
 		tests = append(tests, struct {
@@ -332,17 +310,14 @@ func TestDamagedRecordsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
 	kv, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "numbers", Storage: jetstream.FileStorage})
-	must(t, err)
-	log, err := s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "log", History: 5, Storage: jetstream.FileStorage})
-	must(t, err)
+	check.OK(t, err)
+	log := check.Value(s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "log", History: 5, Storage: jetstream.FileStorage}))(t)
 	for _, key := range []string{"one", "two", "three"} {
-		_, err := kv.PutString(t.Context(), key, strings.Repeat(key, 100))
-		must(t, err)
-		_, err = log.PutString(t.Context(), key, strings.Repeat(key, 100))
-		must(t, err)
-		must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/" + key, Value: make([]byte, 300)}))
+		check.Value(kv.PutString(t.Context(), key, strings.Repeat(key, 100)))(t)
+		check.Value(log.PutString(t.Context(), key, strings.Repeat(key, 100)))(t)
+		check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/" + key, Value: make([]byte, 300)}))
 	}
-	must(t, s.Verify(t.Context()))
+	check.OK(t, s.Verify(t.Context()))
 	closeServer(t, s)
 	flipSecond := func(name string) {
 		flip(t, filepath.Join(dir, "jetstream", "$G", "streams", name, "msgs", "1.blk"))
@@ -363,7 +338,7 @@ func TestDamagedRecordsAreNamed(t *testing.T) {
 	if kv, err = s.js.KeyValue(t.Context(), "numbers"); err == nil {
 		_, err = kv.PutString(t.Context(), "two", "2")
 	}
-	must(t, err)
+	check.OK(t, err)
 }
 
 // An idle bus does not write.
@@ -371,17 +346,15 @@ func TestACheckpointIsWrittenOnceForOneState(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
 	defer closeServer(t, s)
-	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/a"}))
-	must(t, s.writeCheckpoint(t.Context()))
+	check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/a"}))
+	check.OK(t, s.losses.save(t.Context()))
 	file := filepath.Join(dir, checkpointFile)
-	must(t, os.Remove(file))
-	must(t, s.writeCheckpoint(t.Context()))
+	check.OK(t, os.Remove(file))
+	check.OK(t, s.losses.save(t.Context()))
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the checkpoint of an unchanged bus was written again: %v", err)
 	}
-	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/b"}))
-	must(t, s.writeCheckpoint(t.Context()))
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/b"}))
+	check.OK(t, s.losses.save(t.Context()))
+	check.Value(os.Stat(file))(t)
 }

@@ -3,16 +3,16 @@ package jetstream
 import (
 	"fmt"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// minReserve is how much of the disk records may not use up, in bytes. A store
-// without room stops answering until it is opened again: commits of what was
-// accepted, weights and dead letters have to find some.
+// minReserve is disk space in bytes that records must leave free. A store on a full disk
+// stops answering until it is opened again, and commits, weights and dead letters need space
+// too.
 const minReserve = 64 << 20
 
-// Room returns a stream.ErrFull if records of so many bytes should not be stored: the
-// index needs about a third of what the bus holds.
+// Room returns a stream.ErrFull if there is not enough disk space to store more records. It
+// leaves a third of the size of the bus free for the index.
 func (s *Server) Room(bytes int) error {
 	free, _, known := s.cfg.disk(s.cfg.Dir)
 	if !known {
@@ -26,7 +26,7 @@ func (s *Server) Room(bytes int) error {
 	return nil
 }
 
-// maxStream is how many bytes a topic that is not compacted may hold.
+// maxStream is the size limit of a topic that is not compacted, in bytes.
 func (c Config) maxStream() int64 {
 	if _, total, known := c.disk(c.Dir); known {
 		return min(maxBytes, total/16)

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -56,7 +57,7 @@ func TestFull(t *testing.T) {
 				t.Fatal("an empty bus is full")
 			}
 			disk.Add(64 << 20)
-			must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/more"}))
+			check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/more"}))
 			closeServer(t, s)
 			s = nil
 			reopened := open(t, cfg)
@@ -75,17 +76,16 @@ func TestBrokenDisk(t *testing.T) {
 	if disk == "" {
 		t.Skipf("%s is not set: it names a folder on a file system of 96 MiB", smallDisk)
 	}
-	dir, err := os.MkdirTemp(disk, "bus")
-	must(t, err)
+	dir := check.Value(os.MkdirTemp(disk, "bus"))(t)
 	defer os.RemoveAll(dir)
 	s := open(t, Config{Dir: dir})
-	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/kept"}))
+	check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/kept"}))
 	ballast := dir + ".ballast"
 	os.WriteFile(ballast, make([]byte, 128<<20), 0o600) // fails, and takes what there is
 	var failed error
 	committed := uint64(0)
 	for n := uint64(1); failed == nil && n < 10_000; n++ {
-		if failed = s.savePosition(t.Context(), consumer{"g", events.ToolsRaw}, 1); failed == nil {
+		if failed = s.positions.save(t.Context(), consumer{"g", events.ToolsRaw}, 1); failed == nil {
 			committed++
 		}
 	}
@@ -96,7 +96,7 @@ func TestBrokenDisk(t *testing.T) {
 	if err := s.Run(t.Context()); err == nil {
 		t.Error("run returned nil for a broken store")
 	}
-	must(t, os.Remove(ballast))
+	check.OK(t, os.Remove(ballast))
 	s.Close(t.Context())
 	s = open(t, Config{Dir: dir})
 	defer closeServer(t, s)

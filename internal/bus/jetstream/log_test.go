@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestAStartAfterACrashWarnsOfNothing(t *testing.T) {
 	dir, crashed := t.TempDir(), filepath.Join(t.TempDir(), "crash")
 	publish := func(s *Server) {
-		must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/1", Value: []byte("{}")}))
+		check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/1", Value: []byte("{}")}))
 	}
 	first := open(t, Config{Dir: dir})
 	publish(first)
@@ -26,8 +27,7 @@ func TestAStartAfterACrashWarnsOfNothing(t *testing.T) {
 	closeServer(t, second)
 
 	var log bytes.Buffer
-	third, err := Open(t.Context(), Config{Dir: crashed}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	must(t, err)
+	third := check.Value(Open(t.Context(), Config{Dir: crashed}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))(t)
 	closeServer(t, third)
 	if log.Len() > 0 {
 		t.Errorf("%s", log.String())

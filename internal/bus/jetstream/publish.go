@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	natsadapter "github.com/toolstream/toolstream/internal/adapter/nats"
-	"github.com/toolstream/toolstream/internal/stream"
+	natsadapter "github.com/toolstream/toolstream/internal/bus/nats"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -22,12 +24,12 @@ const (
 	maxBatchBytes = 16 << 20
 )
 
-// ackTime is half the time that an answer is waited for: the server answers in
-// milliseconds or, after a failed write, never. A batch that times out may be stored.
+// ackTime is half of the time to wait for an acknowledgement: the server answers in
+// milliseconds or, after a failed write, never. A batch that timed out may have been stored.
 const ackTime = 10 * time.Second
 
-// Publish returns nil once every message is on disk. Calls that come while
-// another one waits for the disk share its next flush.
+// Publish returns nil once every message is on disk. Calls that arrive during a flush share
+// the next one.
 func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -43,11 +45,11 @@ func (s *Server) Publish(ctx context.Context, msgs ...stream.Message) error {
 		}
 		writes[m.Topic].Add(encoded, encoded.Size())
 	}
-	return stream.WriteAll(ctx, writes, s.writer)
+	return stream.WriteAll(ctx, writes, s.writers.get)
 }
 
-// Republish implements stream.Republisher. The server compares the offset as it
-// stores, so that nothing can come in between.
+// Republish implements stream.Republisher. The server compares the offset and stores in one
+// step, so that nothing can come in between.
 func (s *Server) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	msg, err := encode(m)
 	if err != nil {
@@ -63,7 +65,7 @@ func (s *Server) Republish(ctx context.Context, m stream.Message) (bool, error) 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("jetstream: republish to %s: %w", m.Topic, full(err))
+		return false, fmt.Errorf("jetstream: republish to %s: %w", m.Topic, asFull(err))
 	}
 	return true, nil
 }
@@ -71,58 +73,94 @@ func (s *Server) Republish(ctx context.Context, m stream.Message) (bool, error) 
 // write is one call's messages of one topic.
 type write = stream.Write[*nats.Msg]
 
-// send stores the group's messages in order. A message that fails does not fail
-// the other calls unless it has to: they are tried by themselves then.
-func (s *Server) send(name string, group []*write) {
+// writers store the messages of each topic in batches.
+type writers struct {
+	js      jetstream.JetStream
+	nc      *nats.Conn
+	room    func(bytes int) error
+	failure *failure
+	quit    <-chan struct{}
+	work    *sync.WaitGroup
+
+	mu      sync.Mutex // guards byTopic
+	byTopic map[events.Topic]*stream.Batcher[*nats.Msg]
+}
+
+// start starts the writer of a topic if it is not running. It ends with the bus.
+func (w *writers) start(topic events.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byTopic[topic] == nil {
+		b := stream.NewBatcher(maxBatch, maxBatchBytes, w.quit, func(group []*write) { w.send(streamName(topic), group) })
+		w.byTopic[topic] = b
+		w.work.Go(b.Run)
+	}
+}
+
+func (w *writers) get(topic events.Topic) (*stream.Batcher[*nats.Msg], error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byTopic[topic] == nil {
+		return nil, fmt.Errorf("jetstream: unknown topic %q", topic)
+	}
+	return w.byTopic[topic], nil
+}
+
+func (w *writers) remove(topic events.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.byTopic, topic)
+}
+
+// topics returns the topics that exist, in any order.
+func (w *writers) topics() []events.Topic {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.byTopic))
+}
+
+// send stores the messages of a group of calls, in order. If that fails, each call is tried
+// on its own, so that one bad message does not fail the others.
+func (w *writers) send(name string, group []*write) {
 	var all []*nats.Msg
 	bytes := 0
-	for _, w := range group {
-		all = append(all, w.Items...)
-		bytes += w.Bytes()
+	for _, c := range group {
+		all = append(all, c.Items...)
+		bytes += c.Bytes()
 	}
-	err := s.Room(bytes)
+	err := w.room(bytes)
 	if err == nil {
-		err = s.store(name, all)
+		err = w.store(name, all)
 	}
 	alone := err != nil && len(group) > 1 && !errors.Is(err, stream.ErrFull)
-	for _, w := range group {
+	for _, c := range group {
 		if alone {
-			err = s.store(name, w.Items)
+			err = w.store(name, c.Items)
 		}
-		w.Settle(err)
+		c.Settle(err)
 	}
 }
 
 // store sends the messages in batches.
-func (s *Server) store(name string, msgs []*nats.Msg) error {
+func (w *writers) store(name string, msgs []*nats.Msg) error {
 	for batch := range slices.Chunk(msgs, maxBatch) {
-		if err := s.storeBatch(name, batch); err != nil {
-			return err
+		ctx, cancel := ackTimeout(context.Background())
+		err := natsadapter.Store(ctx, w.nc, w.js, batch, jetstream.WithExpectStream(name))
+		late := ctx.Err() != nil
+		cancel()
+		if err != nil && late {
+			return w.failure.report(err)
+		}
+		if err != nil {
+			return asFull(err)
 		}
 	}
 	return nil
 }
 
-func (s *Server) storeBatch(name string, batch []*nats.Msg) error {
-	ctx, cancel := ackTimeout(context.Background())
-	defer cancel()
-	if len(batch) >= natsadapter.AtomicFrom {
-		err := natsadapter.PublishAtomic(ctx, s.nc, batch)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return s.breakDown(err)
-		}
-		// A refused batch has stored nothing and hides its cause; singly,
-		// the messages are stored or say why they cannot be.
-	}
-	return s.storeSingly(ctx, name, batch)
-}
-
-// ackTimeout returns a context that ends when the store should have answered. It takes
-// two timers, the second after the first: while the process is
-// stopped, as by its shell, the server in it cannot answer, and one deadline would pass.
+// ackTimeout returns a context that ends when the store should have answered. It uses two
+// timers, one after the other: while the process is stopped, for example by its shell, the
+// server inside it cannot answer, and a single deadline would pass.
 func ackTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	first := time.AfterFunc(ackTime, func() {
@@ -135,29 +173,7 @@ func ackTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// storeSingly pipelines the messages and waits for all the acknowledgements.
-func (s *Server) storeSingly(ctx context.Context, name string, msgs []*nats.Msg) error {
-	acks := make([]jetstream.PubAckFuture, 0, len(msgs))
-	for _, m := range msgs {
-		ack, err := s.js.PublishMsgAsync(m, jetstream.WithExpectStream(name))
-		if err != nil {
-			return err
-		}
-		acks = append(acks, ack)
-	}
-	for _, ack := range acks {
-		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
-			return full(err)
-		case <-ctx.Done():
-			return s.breakDown(context.Cause(ctx))
-		}
-	}
-	return nil
-}
-
-// Error codes of a server that has no room left.
+// Error codes of a server whose disk is full.
 const (
 	codeAccountResources jetstream.ErrorCode = 10002
 	codeInsufficient     jetstream.ErrorCode = 10023
@@ -165,8 +181,8 @@ const (
 	codeStoreFailed      jetstream.ErrorCode = 10077
 )
 
-// full marks errors that mean: no room, or no writable disk.
-func full(err error) error {
+// asFull adds stream.ErrFull to an error of the server that means a full or unwritable disk.
+func asFull(err error) error {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		switch api.ErrorCode {

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/filelock"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/files"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -30,33 +29,30 @@ var (
 // readyTimeout bounds the start: the server reads its streams' state first.
 const readyTimeout = 2 * time.Minute
 
-// maxPending is how many messages may wait for their acknowledgement: a batch of
-// each writer, of two index versions beside the topics of the flow.
+// maxPending limits the messages that wait for acknowledgement: a batch of each writer, for
+// the topics of the flow and two further index versions.
 const maxPending = 16 * maxBatch
 
 // Server is the bus. Its methods may be called concurrently.
 type Server struct {
-	cfg       Config
-	log       *slog.Logger
-	guard     *guard
-	ns        *server.Server
-	nc        *nats.Conn
-	js        jetstream.JetStream
-	positions jetstream.KeyValue
-	lock      *os.File
-	broken    chan error               // holds why nothing can be stored any more
-	opened    map[events.Topic]uint64  // where the topics ended when the bus was opened
-	torn      map[events.Topic]tornEnd // of those whose last record cannot be read
-	quit      chan struct{}
-	work      sync.WaitGroup // ends after quit is closed
+	cfg  Config
+	log  *slog.Logger
+	lock *os.File
+	quit chan struct{}
+	work sync.WaitGroup // ends after quit is closed
 
-	checkpointing sync.Mutex // guards checkpoint
-	checkpoint    map[events.Topic]extent
+	ns *server.Server
+	nc *nats.Conn
+	js jetstream.JetStream
 
-	mu      sync.Mutex // guards what follows
+	failure   *failure
+	writers   *writers
+	positions positions
+	erased    *erasures
+	losses    *lossCheck
+
+	mu      sync.Mutex // guards members
 	members map[consumer]chan struct{}
-	erased  map[events.Topic]map[uint64]bool            // of topics that are not compacted
-	writers map[events.Topic]*stream.Batcher[*nats.Msg] // of all topics that are there
 }
 
 // Open starts the bus in cfg.Dir, with everything that was ever acknowledged
@@ -68,9 +64,8 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: log, quit: make(chan struct{}), broken: make(chan error, 1),
-		opened: map[events.Topic]uint64{}, torn: map[events.Topic]tornEnd{},
-		members: map[consumer]chan struct{}{}, erased: map[events.Topic]map[uint64]bool{}, writers: map[events.Topic]*stream.Batcher[*nats.Msg]{},
+		cfg: cfg, log: log, quit: make(chan struct{}), members: map[consumer]chan struct{}{},
+		failure: &failure{dir: cfg.Dir, happened: make(chan error, 1)},
 	}
 	defer func() {
 		if err != nil {
@@ -82,27 +77,35 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.claimDir(); err != nil {
 		return nil, fmt.Errorf("jetstream: data folder %s: %w", cfg.Dir, err)
 	}
-	if err := s.readErased(); err != nil {
+	if s.erased, err = readErasures(filepath.Join(cfg.Dir, erasedFile)); err != nil {
 		return nil, err
 	}
 	if err := s.start(); err != nil {
 		return nil, fmt.Errorf("jetstream: start in %s: %w", cfg.Dir, err)
 	}
-	if err := s.verifyBuckets(ctx); err != nil {
+	s.writers = &writers{
+		js: s.js, nc: s.nc, room: s.Room, failure: s.failure, quit: s.quit, work: &s.work,
+		byTopic: map[events.Topic]*stream.Batcher[*nats.Msg]{},
+	}
+	s.losses = &lossCheck{
+		dir: cfg.Dir, acceptLoss: cfg.AcceptLoss, log: log, js: s.js, topics: s.writers.topics, erased: s.erased,
+		opened: map[events.Topic]uint64{}, torn: map[events.Topic]tornEnd{},
+	}
+	if err := s.losses.verifyBuckets(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.checkCheckpoint(ctx); err != nil {
+	s.losses.positions = s.positions
+	if err := s.losses.checkAll(ctx); err != nil {
 		return nil, err
 	}
-	s.work.Go(s.keepCheckpoint)
-	s.work.Go(func() { s.guard.watch(s.quit) })
+	s.work.Go(func() { s.losses.saveRegularly(s.quit) })
 	return s, nil
 }
 
-// claimDir makes sure that the folder exists, is writable and ours alone.
+// claimDir creates the folder, checks that it is writable and locks it.
 func (s *Server) claimDir() error {
 	if err := os.MkdirAll(s.cfg.Dir, 0o700); err != nil {
 		return err
@@ -111,7 +114,7 @@ func (s *Server) claimDir() error {
 	if err != nil {
 		return err
 	}
-	if err := filelock.Take(f); err != nil {
+	if err := files.Lock(f); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	s.lock = f
@@ -125,19 +128,22 @@ func (s *Server) claimDir() error {
 
 // start runs the server and connects to it in memory.
 func (s *Server) start() error {
-	opts, err := s.cfg.serverOptions()
+	ns, err := server.NewServer(&server.Options{
+		ServerName:             "toolstream",
+		DontListen:             true, // only this process connects
+		NoSigs:                 true,
+		JetStream:              true,
+		StoreDir:               s.cfg.Dir,
+		SyncAlways:             true, // an acknowledgement means: on disk
+		MaxPayload:             MaxPayload,
+		JetStreamMaxMemory:     maxMemory,
+		JetStreamMaxStore:      1 << 60, // Room decides
+		DisableJetStreamBanner: true,
+	})
 	if err != nil {
 		return err
 	}
-	s.guard = newGuard(s.cfg.Clients, rand.Text(), s.log)
-	opts.CustomClientAuthentication = s.guard
-	if s.ns, err = server.NewServer(opts); err != nil {
-		return err
-	}
-	s.guard.ns = s.ns
-	if err := s.guard.exports(); err != nil {
-		return err
-	}
+	s.ns = ns
 	s.ns.SetLoggerV2(serverLog{s.log}, false, false, false)
 	s.ns.Start()
 	if !s.ns.ReadyForConnections(readyTimeout) {
@@ -147,7 +153,7 @@ func (s *Server) start() error {
 		return errors.New("the server could not open its store: see the log")
 	}
 	s.nc, err = nats.Connect("", nats.InProcessServer(s.ns), nats.Name("toolstream"),
-		nats.Token(s.guard.own), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
+		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -155,41 +161,30 @@ func (s *Server) start() error {
 	return err
 }
 
-func (c Config) serverOptions() (*server.Options, error) {
-	o := &server.Options{
-		ServerName:             "toolstream",
-		DontListen:             true,
-		NoSigs:                 true,
-		JetStream:              true,
-		StoreDir:               c.Dir,
-		SyncAlways:             true, // an acknowledgement means: on disk
-		MaxPayload:             MaxPayload,
-		JetStreamMaxMemory:     maxMemory,
-		JetStreamMaxStore:      1 << 60, // room decides
-		DisableJetStreamBanner: true,
-	}
-	return o, c.Clients.listen(o)
-}
-
-// Run waits until ctx ends and then returns nil. Before, it returns an error
-// once the bus cannot store anything any more, because the disk failed or is
-// full to the brim: the store has to be opened again, in a new process.
+// Run waits until ctx ends and then returns nil. It returns an error before that if the bus
+// can no longer store anything, because the disk failed or is full: the store has to be
+// opened again, in a new process.
 func (s *Server) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-s.broken:
+	case err := <-s.failure.happened:
 		return err
 	}
 }
 
-// breakDown notes that the store does not answer. It does not after a failed
-// write, until it is opened again.
-func (s *Server) breakDown(cause error) error {
-	err := fmt.Errorf("jetstream: the store in %s does not acknowledge: check the disk, then start again: %w", s.cfg.Dir, cause)
+// failure is the end of a store that does not answer: after a failed write it does not until
+// it is opened again.
+type failure struct {
+	dir      string
+	happened chan error // has room for one
+}
+
+func (f *failure) report(cause error) error {
+	err := fmt.Errorf("jetstream: the store in %s does not acknowledge: check the disk, then start again: %w", f.dir, cause)
 	select {
-	case s.broken <- err:
-	default: // it is known
+	case f.happened <- err:
+	default: // reported already
 	}
 	return err
 }
@@ -198,25 +193,17 @@ func (s *Server) breakDown(cause error) error {
 // with the server.
 func (s *Server) Conn() *nats.Conn { return s.nc }
 
-// Addr is where clients connect, "" if no port is open.
-func (s *Server) Addr() string {
-	if s.cfg.Clients.Listen == "" {
-		return ""
-	}
-	return s.ns.ClientURL()
-}
-
-// Close ends what still reads and publishes, and returns once everything is
-// on disk. It is to be called once, after those who use the bus are done.
+// Close stops the bus, and returns once everything is on disk. Call it once, after the last
+// use of the bus.
 func (s *Server) Close(ctx context.Context) error {
 	close(s.quit)
 	s.work.Wait()
-	err := s.writeCheckpoint(ctx)
+	err := s.losses.save(ctx)
 	s.shutdown()
 	return err
 }
 
-// shutdown undoes as much as was started.
+// shutdown stops whatever was started.
 func (s *Server) shutdown() {
 	if s.nc != nil {
 		s.nc.Close()

@@ -9,8 +9,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -22,11 +23,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 func open(t testing.TB, cfg Config) *Server {
 	t.Helper()
-	s, err := Open(context.Background(), cfg, quiet())
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	return s
+	return check.Value(Open(context.Background(), cfg, quiet()))(t)
 }
 
 func closeServer(t testing.TB, s *Server) {
@@ -53,26 +50,20 @@ const patience = time.Minute
 // readWhole reads a topic from its beginning to its end.
 func readWhole(t *testing.T, s *Server, topic events.Topic) []stream.Message {
 	t.Helper()
-	ends, err := s.End(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ends := check.Value(s.End(t.Context(), topic))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var all []stream.Message
 	if ends[0] == 0 {
 		return nil
 	}
-	err = s.Follow(ctx, topic, nil, func(_ context.Context, msgs []stream.Message) error {
+	check.OK(t, s.Follow(ctx, topic, nil, func(_ context.Context, msgs []stream.Message) error {
 		all = append(all, msgs...)
 		if all[len(all)-1].Offset >= ends[0] {
 			cancel()
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(all) == 0 || all[len(all)-1].Offset < ends[0] {
 		t.Fatalf("%s: read %d messages and did not reach the end %d", topic, len(all), ends[0])
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -29,7 +29,7 @@ const (
 // keyMark starts the key's token, which may not be empty.
 const keyMark = "k"
 
-// subjectOf returns where a message of this key goes.
+// subjectOf returns the subject of the messages with a key.
 func subjectOf(topic events.Topic, key string) string {
 	return prefix + string(topic) + "." + keyMark + base64.RawURLEncoding.EncodeToString([]byte(key))
 }
@@ -37,8 +37,8 @@ func subjectOf(topic events.Topic, key string) string {
 // allSubjects is the pattern of a topic's subjects.
 func allSubjects(topic events.Topic) string { return prefix + string(topic) + ".*" }
 
-// keyOf reads the key back from a subject. A record of another form keeps what
-// stands in the place of the key: it is for the stages to refuse.
+// keyOf reads the key back from a subject. A record of another form gets the last token of its
+// subject as key, for the stages to refuse.
 func keyOf(subject string) string {
 	token := subject[strings.LastIndexByte(subject, '.')+1:]
 	encoded, ours := strings.CutPrefix(token, keyMark)
@@ -49,7 +49,7 @@ func keyOf(subject string) string {
 	return string(raw)
 }
 
-// encode turns a message into what is sent.
+// encode turns a message into a message of NATS.
 func encode(m stream.Message) (*nats.Msg, error) {
 	if len(m.Key) > maxKey {
 		return nil, stream.Permanent(reasonBadKey, fmt.Errorf("jetstream: key has %d bytes, more than %d", len(m.Key), maxKey))

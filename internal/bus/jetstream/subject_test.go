@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -64,9 +65,8 @@ func TestForeignRecords(t *testing.T) {
 	defer closeServer(t, s)
 	foreign := nats.NewMsg(prefix + "tools.raw.theirs")
 	foreign.Data, foreign.Header = []byte("{"), nats.Header{"odd": {"100%"}}
-	_, err := s.js.PublishMsg(t.Context(), foreign)
-	must(t, err)
-	must(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/ours"}))
+	check.Value(s.js.PublishMsg(t.Context(), foreign))(t)
+	check.OK(t, s.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: "t/ours"}))
 	got := readWhole(t, s, events.ToolsRaw)
 	if len(got) != 2 || got[0].Key != "theirs" || string(got[0].Value) != "{" ||
 		!maps.Equal(got[0].Headers, map[string]string{"odd": "100%"}) || got[1].Key != "t/ours" {
@@ -83,15 +83,15 @@ func TestConsumerLoss(t *testing.T) {
 	for i := range msgs {
 		msgs[i] = stream.Message{Topic: events.Searches, Key: "t/a"}
 	}
-	must(t, s.Publish(t.Context(), msgs...))
+	check.OK(t, s.Publish(t.Context(), msgs...))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r := &reader{server: s, topic: events.Searches}
+	r := &reader{js: s.js, erased: s.erased, log: s.log, topic: events.Searches}
 	defer r.close()
 	var next uint64 = 1
 	failures, losses := 0, 0
 	for next <= n {
-		got, err := r.fetch(ctx, 100)
+		got, err := r.Fetch(ctx, 100)
 		if err != nil {
 			failures++
 			if ctx.Err() != nil {

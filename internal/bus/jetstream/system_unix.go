@@ -4,8 +4,8 @@ package jetstream
 
 import "syscall"
 
-// diskSpace returns the bytes that an ordinary user can still write, and those of
-// the whole file system.
+// diskSpace returns the bytes that an ordinary user can still write, and the size of the file
+// system.
 func diskSpace(dir string) (free, total int64, known bool) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -18,11 +17,11 @@ var _ stream.Topics = (*Server)(nil)
 
 // prepare creates the streams or brings them up to date, and starts their writers.
 func (s *Server) prepare(ctx context.Context) error {
-	var err error
-	s.positions, err = s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: positionsBucket, Storage: jetstream.FileStorage})
+	kv, err := s.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: positionsBucket, Storage: jetstream.FileStorage})
 	if err != nil {
 		return fmt.Errorf("jetstream: bucket of positions: %w", err)
 	}
+	s.positions = positions{kv, s.failure}
 	versions, err := s.Versions(ctx)
 	if err != nil {
 		return err
@@ -47,13 +46,7 @@ func (s *Server) Create(ctx context.Context, topic events.Topic) error {
 	if _, err := s.js.CreateOrUpdateStream(ctx, s.cfg.streamConfig(topic)); err != nil {
 		return fmt.Errorf("jetstream: create topic %s: %w", topic, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writers[topic] == nil {
-		w := stream.NewBatcher(maxBatch, maxBatchBytes, s.quit, func(group []*write) { s.send(streamName(topic), group) })
-		s.writers[topic] = w
-		s.work.Go(w.Run)
-	}
+	s.writers.start(topic)
 	return nil
 }
 
@@ -77,32 +70,12 @@ func (c Config) streamConfig(topic events.Topic) jetstream.StreamConfig {
 	return cfg
 }
 
-// topics are those that are there, in no order.
-func (s *Server) topics() []events.Topic {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var out []events.Topic
-	for topic := range s.writers {
-		out = append(out, topic)
-	}
-	return out
-}
-
-func (s *Server) writer(topic events.Topic) (*stream.Batcher[*nats.Msg], error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writers[topic] == nil {
-		return nil, fmt.Errorf("jetstream: unknown topic %q", topic)
-	}
-	return s.writers[topic], nil
-}
-
-// Remove implements stream.Topics. The checkpoint forgets the topic first: what is
-// given up is not lost.
+// Remove implements stream.Topics. The checkpoint forgets the topic first, because a
+// removed topic is not a loss.
 func (s *Server) Remove(ctx context.Context, topic events.Topic) error {
-	s.checkpointing.Lock()
-	defer s.checkpointing.Unlock()
-	if err := s.saveCheckpoint(ctx, topic); err != nil {
+	s.losses.saving.Lock()
+	defer s.losses.saving.Unlock()
+	if err := s.losses.saveLocked(ctx, topic); err != nil {
 		return err
 	}
 	err := s.js.DeleteStream(ctx, streamName(topic))
@@ -112,9 +85,7 @@ func (s *Server) Remove(ctx context.Context, topic events.Topic) error {
 	if slices.Contains(events.Topics(), topic) {
 		return s.Create(ctx, topic)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.writers, topic) // it ends with the bus
+	s.writers.remove(topic)
 	return nil
 }
 
@@ -137,5 +108,5 @@ func (s *Server) Versions(ctx context.Context) ([]int, error) {
 
 // Forget implements stream.Topics.
 func (s *Server) Forget(ctx context.Context, topic events.Topic, group string) error {
-	return s.savePosition(ctx, consumer{group, topic}, 0)
+	return s.positions.save(ctx, consumer{group, topic}, 0)
 }

@@ -10,56 +10,32 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// readable reports whether the server can read the message at an offset, or can
-// not be asked for it now.
-func (s *Server) readable(ctx context.Context, topic events.Topic, offset uint64) bool {
-	st, err := s.js.Stream(ctx, streamName(topic))
-	if err != nil {
-		return true
-	}
-	return held(ctx, st, offset)
-}
+// kvStream begins the names of the streams that hold buckets.
+const kvStream = "KV_"
 
-func held(ctx context.Context, st jetstream.Stream, offset uint64) bool {
+// Verify reads every record of the bus, including its buckets, and returns an error with the
+// reason stream.ReasonLost if one cannot be read: otherwise a flipped bit goes unnoticed until
+// somebody needs the damaged record. It reads the whole store, and the bus keeps working
+// meanwhile.
+func (s *Server) Verify(ctx context.Context) error { return s.losses.verifyAll(ctx) }
+
+// holds reports whether a stream has a message at an offset, or is unable to answer now.
+func holds(ctx context.Context, st jetstream.Stream, offset uint64) bool {
 	_, err := st.GetMsg(ctx, offset)
 	var refused *jetstream.APIError
 	return !errors.Is(err, jetstream.ErrMsgNotFound) && !errors.As(err, &refused)
 }
 
-// tornEnd is a last record that cannot be read, and the last record that can.
-type tornEnd struct{ last, readable uint64 }
-
-// checkLast looks at the last record of a compacted topic: a reader that waits
-// until it has read everything would wait for ever for one that cannot be read.
-// If that loss is accepted, the topic ends before it.
-func (s *Server) checkLast(ctx context.Context, topic events.Topic, last uint64) error {
-	if !topic.Compacted() || last == 0 || s.readable(ctx, topic, last) {
-		return nil
-	}
-	if err := s.lost(fmt.Sprintf("of topic %s the last record, %d, cannot be read", topic, last)); err != nil {
-		return err
-	}
-	at := last
-	for at > 0 && ctx.Err() == nil && !s.readable(ctx, topic, at) {
-		at--
-	}
-	s.torn[topic] = tornEnd{last, at}
-	return nil
-}
-
-// Verify reads every record of the bus, those of its buckets included, and returns
-// an error with the reason stream.ReasonLost if one cannot be read: a flipped bit
-// is else found only when the damaged record is read. It takes as long as reading
-// the whole store does, beside everything else.
-func (s *Server) Verify(ctx context.Context) error {
+// verifyAll reads every record of the bus, including its buckets, and returns an error with
+// the reason stream.ReasonLost if one cannot be read.
+func (l *lossCheck) verifyAll(ctx context.Context) error {
 	var errs []error
-	names := s.js.StreamNames(ctx)
+	names := l.js.StreamNames(ctx)
 	for name := range names.Name() {
-		if err := s.verify(ctx, name); err != nil {
+		if err := l.verify(ctx, name); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -69,28 +45,27 @@ func (s *Server) Verify(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// verifyBuckets verifies the buckets of small values, which everything that starts
-// reads: a damaged value would hold up its watchers for ever. If the loss is accepted,
-// the bucket begins anew. Those that keep several values of a key are large, and nobody
-// reads them at the start: they are left to Verify.
-func (s *Server) verifyBuckets(ctx context.Context) error {
-	names := s.js.StreamNames(ctx)
+// verifyBuckets verifies the buckets of small values, which every start reads: a damaged value
+// would block its watchers forever. If the loss is accepted, the bucket is emptied. Buckets
+// with several values for a key are large, and no start reads them: they are left to Verify.
+func (l *lossCheck) verifyBuckets(ctx context.Context) error {
+	names := l.js.StreamNames(ctx)
 	for name := range names.Name() {
 		if !strings.HasPrefix(name, kvStream) {
 			continue
 		}
-		if st, err := s.js.Stream(ctx, name); err == nil && st.CachedInfo().Config.MaxMsgsPerSubject > 1 {
+		if st, err := l.js.Stream(ctx, name); err == nil && st.CachedInfo().Config.MaxMsgsPerSubject > 1 {
 			continue
 		}
-		damage := s.verify(ctx, name)
-		if stream.Reason(damage) != stream.ReasonLost || !s.cfg.AcceptLoss {
+		damage := l.verify(ctx, name)
+		if stream.Reason(damage) != stream.ReasonLost || !l.acceptLoss {
 			if damage != nil {
 				return damage
 			}
 			continue
 		}
-		s.log.Error("a bucket of the bus is emptied: it lost values, and the loss was accepted", "error", damage)
-		st, err := s.js.Stream(ctx, name)
+		l.log.Error("a bucket of the bus is emptied: it lost values, and the loss was accepted", "error", damage)
+		st, err := l.js.Stream(ctx, name)
 		if err == nil {
 			err = st.Purge(ctx)
 		}
@@ -101,8 +76,8 @@ func (s *Server) verifyBuckets(ctx context.Context) error {
 	return names.Err()
 }
 
-func (s *Server) verify(ctx context.Context, name string) error {
-	st, err := s.js.Stream(ctx, name)
+func (l *lossCheck) verify(ctx context.Context, name string) error {
+	st, err := l.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil // it was removed meanwhile
 	}
@@ -115,10 +90,10 @@ func (s *Server) verify(ctx context.Context, name string) error {
 		return fmt.Errorf("jetstream: verify %s: %w", name, err)
 	}
 	if before.Config.MaxMsgsPerSubject <= 0 {
-		if holes -= min(holes, s.erasedBetween(name, before.State.FirstSeq, before.State.LastSeq)); holes == 0 {
+		if holes -= min(holes, l.erased.between(name, before.State.FirstSeq, before.State.LastSeq)); holes == 0 {
 			return nil
 		}
-		return s.lossError(fmt.Sprintf("of %s %d records cannot be read", name, holes))
+		return l.lossError(fmt.Sprintf("of %s %d records cannot be read", name, holes))
 	}
 	if uint64(len(read)) >= before.State.NumSubjects {
 		return nil
@@ -137,12 +112,12 @@ func (s *Server) verify(ctx context.Context, name string) error {
 		return nil
 	}
 	slices.Sort(missing)
-	const named = 5
-	return s.lossError(fmt.Sprintf("of %s the records of %d keys cannot be read, such as %s", name, len(missing), strings.Join(missing[:min(len(missing), named)], ", ")))
+	const shown = 5
+	return l.lossError(fmt.Sprintf("of %s the records of %d keys cannot be read, such as %s", name, len(missing), strings.Join(missing[:min(len(missing), shown)], ", ")))
 }
 
-// readSubjects reads a stream up to an offset and returns the subjects that it met,
-// and how many offsets it did not meet behind the first.
+// readSubjects reads a stream up to an offset. It returns the subjects of its messages, and
+// the number of offsets after the first that have no message.
 func readSubjects(ctx context.Context, st jetstream.Stream, end uint64) (read map[string]bool, holes uint64, err error) {
 	read = map[string]bool{}
 	if end == 0 {
@@ -187,7 +162,7 @@ func readSubjects(ctx context.Context, st jetstream.Stream, end uint64) (read ma
 			return nil, 0, err
 		}
 		// A last message that cannot be read is pending for ever.
-		if info.NumPending == 0 || !held(ctx, st, end) {
+		if info.NumPending == 0 || !holds(ctx, st, end) {
 			break
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -21,9 +22,9 @@ func TestTopicsOfIndexVersionsComeAndGo(t *testing.T) {
 	if err := s.Publish(t.Context(), record(next)); err == nil {
 		t.Error("published on a topic that is not there")
 	}
-	must(t, s.Create(t.Context(), next))
-	must(t, s.Create(t.Context(), next))
-	must(t, s.Publish(t.Context(), record(next), record(events.ToolsEmbedded)))
+	check.OK(t, s.Create(t.Context(), next))
+	check.OK(t, s.Create(t.Context(), next))
+	check.OK(t, s.Publish(t.Context(), record(next), record(events.ToolsEmbedded)))
 	closeServer(t, s)
 
 	s = open(t, cfg)
@@ -33,23 +34,23 @@ func TestTopicsOfIndexVersionsComeAndGo(t *testing.T) {
 	if end, err := s.End(t.Context(), next); err != nil || end[0] != 1 {
 		t.Errorf("it ends at %v, %v", end, err)
 	}
-	must(t, s.savePosition(t.Context(), consumer{"embedder", events.ToolsStandardized}, 0))
-	must(t, s.Remove(t.Context(), events.ToolsEmbedded))
-	must(t, s.Remove(t.Context(), next))
-	must(t, s.Remove(t.Context(), next))
+	check.OK(t, s.positions.save(t.Context(), consumer{"embedder", events.ToolsStandardized}, 0))
+	check.OK(t, s.Remove(t.Context(), events.ToolsEmbedded))
+	check.OK(t, s.Remove(t.Context(), next))
+	check.OK(t, s.Remove(t.Context(), next))
 	if found, err := s.Versions(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("after it was removed there are %v, %v", found, err)
 	}
 	if end, err := s.End(t.Context(), events.ToolsEmbedded); err != nil || end[0] != 0 {
 		t.Errorf("the first one's ends at %v, %v", end, err)
 	}
-	must(t, s.Publish(t.Context(), record(events.ToolsEmbedded)))
-	must(t, s.Create(t.Context(), next))
-	must(t, s.Publish(t.Context(), record(next)))
+	check.OK(t, s.Publish(t.Context(), record(events.ToolsEmbedded)))
+	check.OK(t, s.Create(t.Context(), next))
+	check.OK(t, s.Publish(t.Context(), record(next)))
 	closeServer(t, s)
 
 	s = open(t, cfg)
-	must(t, s.js.DeleteStream(t.Context(), streamName(next)))
+	check.OK(t, s.js.DeleteStream(t.Context(), streamName(next)))
 	close(s.quit)
 	s.work.Wait()
 	s.shutdown() // as a crash: the checkpoint still knows it
@@ -62,9 +63,9 @@ func TestForgottenGroupsBeginAnew(t *testing.T) {
 	s := open(t, Config{Dir: t.TempDir()})
 	defer closeServer(t, s)
 	of := consumer{"embedder", events.ToolsStandardized}
-	must(t, s.savePosition(t.Context(), of, 7))
-	must(t, s.Forget(t.Context(), of.topic, of.group))
-	if at, err := s.position(t.Context(), of); err != nil || at != 0 {
+	check.OK(t, s.positions.save(t.Context(), of, 7))
+	check.OK(t, s.Forget(t.Context(), of.topic, of.group))
+	if at, err := s.positions.get(t.Context(), of); err != nil || at != 0 {
 		t.Errorf("it is at %d, %v", at, err)
 	}
 }

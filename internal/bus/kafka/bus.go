@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -27,15 +27,12 @@ var (
 const (
 	// requestTimeout bounds one request, beyond the wait that it asks the broker for.
 	requestTimeout = 10 * time.Second
-	// metadataTTL is how old knowledge of the cluster may be: who leads a
-	// partition, how many a topic has.
+	// metadataTTL is the maximum age of cluster metadata: the leaders and the number of
+	// partitions.
 	metadataTTL = 3 * time.Second
-
-	retryFirst = 50 * time.Millisecond
-	retryMax   = time.Second
 )
 
-// Deps is what a Bus works with.
+// Deps are the dependencies of a Bus.
 type Deps struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -46,6 +43,7 @@ type Bus struct {
 	cfg       Config
 	log       *slog.Logger
 	metrics   *metrics
+	retrier   *retrier
 	transport *kafkago.Transport
 	dialer    *kafkago.Dialer
 	client    *kafkago.Client
@@ -57,23 +55,7 @@ type Bus struct {
 
 	mu      sync.Mutex // guards what follows
 	writers map[topicPartition]*stream.Batcher[stream.Message]
-	states  map[call]*health.State
 	closed  bool
-}
-
-// call is an operation that may fail for a while; the log says so once.
-type call struct {
-	op    string
-	topic events.Topic
-}
-
-func (b *Bus) state(c call) *health.State {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.states[c] == nil {
-		b.states[c] = &health.State{}
-	}
-	return b.states[c]
 }
 
 // topicPartition is a partition of a topic.
@@ -94,8 +76,9 @@ func New(cfg Config, d Deps) (*Bus, error) {
 	}
 	b := &Bus{
 		cfg: cfg, log: d.Logger.With("bus", "kafka"), metrics: newMetrics(d.Registerer), quit: make(chan struct{}),
-		writers: map[topicPartition]*stream.Batcher[stream.Message]{}, states: map[call]*health.State{},
+		writers: map[topicPartition]*stream.Batcher[stream.Message]{},
 	}
+	b.retrier = &retrier{log: b.log, retries: b.metrics.retries, budget: cfg.RetryBudget, states: map[operation]*lifecycle.Health{}}
 	b.life, b.cancel = context.WithCancel(context.Background())
 	if b.transport, b.dialer, err = cfg.connect(); err != nil {
 		return nil, err
@@ -105,9 +88,8 @@ func New(cfg Config, d Deps) (*Bus, error) {
 	return b, nil
 }
 
-// Close ends the bus. What is being published is finished first, until ctx
-// ends; it is an error if that was too short. No consumer or follower may be
-// left.
+// Close ends the bus. It finishes pending publishes first, and returns an error if ctx ends
+// before. No consumer or follower may be running.
 func (b *Bus) Close(ctx context.Context) error {
 	b.mu.Lock()
 	if !b.closed {
@@ -121,7 +103,7 @@ func (b *Bus) Close(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		err = fmt.Errorf("kafka: close: what was being published is given up: %w", ctx.Err())
+		err = fmt.Errorf("kafka: close: pending publishes are given up: %w", ctx.Err())
 	}
 	b.cancel()
 	<-done
@@ -137,7 +119,7 @@ func (b *Bus) Ready(ctx context.Context) error {
 			return err
 		}
 	}
-	// Metadata may be remembered; this is asked now.
+	// Metadata may be cached; this request is not.
 	_, err := b.offsets(ctx, events.Topics()[0], []int{0})
 	return err
 }
@@ -172,7 +154,7 @@ func (b *Bus) partitions(ctx context.Context, topic events.Topic) ([]int, error)
 // awaitPartitions is partitions, asked again while the cluster does not answer. A
 // topic that is not there is not waited for: an operator has to create it.
 func (b *Bus) awaitPartitions(ctx context.Context, op string, topic events.Topic) (out []int, err error) {
-	err = b.retry(ctx, op, topic, func(ctx context.Context) (err error) {
+	err = b.retrier.do(ctx, op, topic, func(ctx context.Context) (err error) {
 		out, err = b.partitions(ctx, topic)
 		if errors.Is(err, kafkago.UnknownTopicOrPartition) || errors.Is(err, errUnknownTopic) {
 			return backoff.Permanent(err)
@@ -182,7 +164,7 @@ func (b *Bus) awaitPartitions(ctx context.Context, op string, topic events.Topic
 	return out, err
 }
 
-// describe adds to an error of the library what an operator has to know.
+// describe adds the name of the topic and a remedy to an error of the library.
 func (b *Bus) describe(topic events.Topic, err error) error {
 	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
 		return fmt.Errorf("kafka: topic %s is not there; `toolstream topics apply` creates it: %w", b.cfg.topic(topic), err)
@@ -190,8 +172,7 @@ func (b *Bus) describe(topic events.Topic, err error) error {
 	return fmt.Errorf("kafka: topic %s: %w", b.cfg.topic(topic), err)
 }
 
-// offsetRange is where a partition's records lie: from first up to, but without, end.
-// These are Kafka's offsets.
+// offsetRange is the range of Kafka's offsets of a partition, excluding end.
 type offsetRange struct{ first, end int64 }
 
 // offsets asks for the ranges of some partitions, in their order.
@@ -223,50 +204,4 @@ func (b *Bus) offsets(ctx context.Context, topic events.Topic, partitions []int)
 		out[i] = s
 	}
 	return out, nil
-}
-
-// quiet is how long something may fail before the log hears of it: a topic that
-// was just made, and a group that never had a member, take a moment.
-const quiet = 3 * time.Second
-
-// retry calls do until it succeeds, fails for good, the retry budget is
-// spent or ctx ends. The log hears of failures that last, and of the recovery.
-func (b *Bus) retry(ctx context.Context, op string, topic events.Topic, do func(context.Context) error) error {
-	state, began := b.state(call{op, topic}), time.Now()
-	note := func(err error) {
-		state.Note(ctx, b.log, err, "kafka: trying again until it succeeds", "kafka: it succeeds again", "operation", op, "topic", string(topic))
-	}
-	attempt := func() error {
-		err := do(ctx)
-		if err != nil && !Mends(err) {
-			return backoff.Permanent(err)
-		}
-		return err
-	}
-	notify := func(err error, _ time.Duration) {
-		if time.Since(began) > quiet {
-			note(err)
-		}
-		b.metrics.retries.WithLabelValues(op).Inc()
-	}
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(retryFirst), backoff.WithMultiplier(2),
-		backoff.WithMaxInterval(retryMax), backoff.WithMaxElapsedTime(b.cfg.RetryBudget))
-	err := backoff.RetryNotify(attempt, backoff.WithContext(policy, ctx), notify)
-	if err == nil {
-		note(nil)
-	}
-	return err
-}
-
-// Mends reports whether an error may go away by itself: all do that are not a
-// broker's definite refusal.
-func Mends(err error) bool {
-	if _, permanent := stream.AsPermanent(err); permanent {
-		return false
-	}
-	var code kafkago.Error
-	if errors.As(err, &code) {
-		return code.Temporary() || code == kafkago.Unknown || code == kafkago.BrokerNotAvailable
-	}
-	return !errors.Is(err, context.Canceled)
 }

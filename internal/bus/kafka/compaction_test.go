@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -28,10 +29,10 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 		for k := range keys {
 			msgs = append(msgs, stream.Message{Topic: topic, Key: fmt.Sprint(k), Value: fmt.Append(nil, round)})
 		}
-		must(t, b.Publish(within(t), msgs...))
+		check.OK(t, b.Publish(within(t), msgs...))
 	}
 	for k := range keys / 2 {
-		must(t, b.Publish(within(t), stream.Message{
+		check.OK(t, b.Publish(within(t), stream.Message{
 			Topic: topic, Key: fmt.Sprint(k), Headers: map[string]string{events.HeaderRevision: "9"},
 		}))
 	}
@@ -40,7 +41,7 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 	// A new segment begins with the next record; those before it are cleaned.
 	left := map[uint64]string{}
 	for n := 0; len(left) == 0 || len(left) > keys/2+n; n++ {
-		must(t, b.Publish(within(t), stream.Message{Topic: topic, Key: fmt.Sprint("roll ", n), Value: []byte("x")}))
+		check.OK(t, b.Publish(within(t), stream.Message{Topic: topic, Key: fmt.Sprint("roll ", n), Value: []byte("x")}))
 		left = offsetsOf(t, b, topic, 0)
 	}
 	newest := map[string]uint64{}
@@ -66,7 +67,7 @@ func TestReadersPassWhatWasCompacted(t *testing.T) {
 func offsetsOf(t *testing.T, b *Bus, topic events.Topic, from uint64) map[uint64]string {
 	t.Helper()
 	ends, err := b.End(within(t), topic)
-	must(t, err)
+	check.OK(t, err)
 	got := map[uint64]string{}
 	err = b.Follow(within(t), topic, map[int]uint64{0: from}, func(_ context.Context, msgs []stream.Message) error {
 		for _, m := range msgs {

@@ -29,8 +29,8 @@ const (
 	DefaultRetryBudget = 30 * time.Second
 )
 
-// Config says how the cluster is reached and what is expected of it. Zero
-// values take the defaults.
+// Config holds the connection to the cluster and the requirements on it. Zero values take the
+// defaults.
 type Config struct {
 	Brokers []string // host:port of some of the cluster's brokers
 	Prefix  string   // of the names of topics and groups
@@ -41,17 +41,16 @@ type Config struct {
 	// hundred bytes of framing, before compression.
 	MaxMessage int
 
-	// Session is how long a member of a group that gives no sign of life keeps
-	// its partitions. Between learning that it is to give them up and doing so
-	// it gives none, so a batch that takes longer then is done again elsewhere.
+	// Session is how long a silent member of a group keeps its partitions. Between learning of a
+	// rebalance and giving its partitions up, a member is silent, so a batch that takes longer is
+	// done again elsewhere.
 	Session time.Duration
-	// RetryBudget is how long a request is tried again before its caller is told.
+	// RetryBudget bounds the retries of a request before its caller gets the error.
 	RetryBudget time.Duration
 
-	// What Topics asks of the topics: partitions and replicas of each, and how
-	// long those that are not compacted keep a record. Without a number of
-	// replicas it is for the cluster to decide, and how many of them have to
-	// acknowledge.
+	// Requirements of Topics: partitions and replicas of each topic, and how long topics
+	// without compaction keep a record. Without Replication, the cluster decides about the
+	// replicas, and how many of them must acknowledge.
 	Partitions  int
 	Replication int
 	Retention   time.Duration
@@ -59,11 +58,11 @@ type Config struct {
 	Managed bool // an operator makes the topics of index versions, and removes them
 }
 
-// TLS says how connections are secured.
+// TLS defines how connections are secured.
 type TLS struct {
 	Enabled    bool
-	CA         string // file of certificates to trust, PEM; empty trusts what the system does
-	Cert, Key  string // files of the client's certificate and key, PEM; empty presents none
+	CA         string // file of certificates to trust, PEM; empty: the system's
+	Cert, Key  string // files of the client's certificate and key, PEM; empty: no certificate
 	ServerName string // expected of the brokers' certificates; empty expects their host names
 }
 
@@ -74,13 +73,13 @@ const (
 	ScramSHA512 = "scram-sha-512"
 )
 
-// SASL says how the client authenticates itself.
+// SASL defines how the client authenticates itself.
 type SASL struct {
-	Mechanism          string // one of the mechanisms; empty or "none" does not authenticate
+	Mechanism          string // one of the constants above; empty or "none": no authentication
 	Username, Password string
 }
 
-// nameRule is what Kafka allows in the names of topics.
+// nameRule is Kafka's rule for the names of topics.
 var nameRule = regexp.MustCompile(`^[a-zA-Z0-9._-]*$`)
 
 func (c Config) withDefaults() (Config, error) {
@@ -131,8 +130,8 @@ func (c Config) topic(t events.Topic) string { return c.Prefix + string(t) }
 // members that read other topics never take part in its rebalances.
 func (c Config) group(t events.Topic, group string) string { return c.topic(t) + "." + group }
 
-// connect returns the two ways in which the library opens connections: pooled
-// ones for requests and single ones for groups.
+// connect returns the library's two kinds of connections: a pool for requests, and a dialer for
+// groups.
 func (c Config) connect() (*kafkago.Transport, *kafkago.Dialer, error) {
 	secure, err := c.TLS.config()
 	if err != nil {

@@ -9,57 +9,49 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 const (
-	// heartbeat is how often a member shows that it lives; it learns of a
-	// rebalance by the answer.
+	// heartbeat is the interval of a member's heartbeats. The answer announces a rebalance.
 	heartbeat = time.Second
-	// rejoin is how long a member waits after it could not join: the
-	// coordinator of a fresh cluster is not available at first.
+	// rejoin is how long a member waits after a failed join: the coordinator of a new
+	// cluster is not available at first.
 	rejoin = 250 * time.Millisecond
 	// handOver is how long the others wait for a member to finish its work when
 	// partitions change hands.
 	handOver = 30 * time.Second
-	// watchPartitions is how often the number of a topic's partitions is
-	// compared with what it was.
+	// watchPartitions is how often to look for added partitions.
 	watchPartitions = 3 * time.Second
 )
 
-// Consume hands each partition that the group gives to this member to handle.
-// While the topic is not there, or the group cannot be joined, it waits and
-// the log says so. A handler that is done before its partition is taken away
-// leaves it unread until then.
+// Consume hands each partition that the group assigns to this member to handle. While the
+// topic is missing, or it cannot join the group, it waits and logs that. If a handler returns
+// before its partition is revoked, the partition stays unread until then.
 func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, stream.Partition) error) error {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	m := &member{bus: b, topic: topic, group: group, handle: handle, stop: stop}
-	if err := m.topicThere(work); err != nil {
+	if err := m.awaitTopic(work); err != nil {
 		return stream.OrDone(ctx, err)
 	}
-	cg, err := kafkago.NewConsumerGroup(b.groupConfig(topic, group))
-	if err != nil {
-		return fmt.Errorf("kafka: group %s: %w", group, err)
-	}
-	m.join(work, cg)
-	stop()
-	cg.Close() // ends the generation once the handlers are done, and leaves the group
-	m.handlers.Wait()
-	return m.err
-}
-
-func (b *Bus) groupConfig(topic events.Topic, group string) kafkago.ConsumerGroupConfig {
-	return kafkago.ConsumerGroupConfig{
+	cg, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{
 		ID: b.cfg.group(topic, group), Brokers: b.cfg.Brokers, Dialer: b.dialer, Topics: []string{b.cfg.topic(topic)},
 		HeartbeatInterval: min(heartbeat, b.cfg.Session/3), SessionTimeout: b.cfg.Session, RebalanceTimeout: max(b.cfg.Session, handOver),
 		JoinGroupBackoff: rejoin, Timeout: requestTimeout,
 		WatchPartitionChanges: true, PartitionWatchInterval: watchPartitions,
-		// Of a group that has committed nothing yet: what was published before
-		// its first member came is not lost to it.
+		// A new group reads records that were published before its first member came.
 		StartOffset: kafkago.FirstOffset,
+	})
+	if err != nil {
+		return fmt.Errorf("kafka: group %s: %w", group, err)
 	}
+	m.run(work, cg)
+	stop()
+	cg.Close() // ends the generation once the handlers are done, and leaves the group
+	m.handlers.Wait()
+	return m.err
 }
 
 // member is this process in a group.
@@ -75,9 +67,9 @@ type member struct {
 	err  error // of the first handler that failed
 }
 
-// topicThere returns once the topic exists: the library would join and leave
-// without end.
-func (m *member) topicThere(ctx context.Context) error {
+// awaitTopic returns once the topic exists. Without it the library would join and leave the
+// group endlessly.
+func (m *member) awaitTopic(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		_, err := m.bus.partitions(ctx, m.topic)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errUnknownTopic) {
@@ -93,8 +85,8 @@ func (m *member) topicThere(ctx context.Context) error {
 	}
 }
 
-// join takes one generation of the group after the other until ctx ends.
-func (m *member) join(ctx context.Context, cg *kafkago.ConsumerGroup) {
+// run handles one generation of the group after the other until ctx ends.
+func (m *member) run(ctx context.Context, cg *kafkago.ConsumerGroup) {
 	failures, told := 0, false
 	began := time.Now()
 	for {
@@ -128,9 +120,8 @@ func (m *member) join(ctx context.Context, cg *kafkago.ConsumerGroup) {
 	}
 }
 
-// hold runs the handler of one partition until the generation has lost it or
-// work ends. The generation lasts until every handler has returned, so that
-// they can finish and commit what they have begun.
+// hold runs the handler of one partition until the generation loses it or work ends. The
+// generation lasts until every handler has returned, so that they can finish and commit.
 func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kafkago.PartitionAssignment) {
 	ctx, cancel := context.WithCancel(work)
 	defer cancel()
@@ -144,16 +135,16 @@ func (m *member) hold(work, lost context.Context, gen *kafkago.Generation, a kaf
 		return // which ends the generation
 	}
 	err := m.handle(ctx, p)
-	if err := stream.OrDone(ctx, err); err != nil && !errors.Is(err, errTaken) {
+	if err := stream.OrDone(ctx, err); err != nil && !errors.Is(err, errRevoked) {
 		m.once.Do(func() { m.err = err })
 		m.stop()
 	}
 	<-ctx.Done()
 }
 
-// errTaken is in the error of a commit that the coordinator has refused because
-// the partition has another owner by now, or about to be.
-var errTaken = errors.New("the partition is taken away")
+// errRevoked is in the error of a commit that the coordinator refused because the partition
+// has another owner, or is about to get one.
+var errRevoked = errors.New("the partition is taken away")
 
 // partition is one handler's hold on a partition. Its methods are called one
 // at a time.
@@ -161,13 +152,13 @@ type partition struct {
 	member     *member
 	generation *kafkago.Generation
 	lost       context.Context // ends with the generation
-	reader     *reader
-	committed  uint64
+	*reader
+	committed uint64
 }
 
-// locate begins where the group has committed. The library does not tell an
-// error from a partition without a commit, so such a partition is asked again:
-// else a stumble of the coordinator would have all of it read anew.
+// locate starts the reader at the committed offset. The library reports an error of the
+// coordinator like a partition without a commit, so it asks again about such a partition:
+// otherwise a short outage of the coordinator would repeat the whole partition.
 func (p *partition) locate(ctx context.Context, a kafkago.PartitionAssignment) error {
 	m := p.member
 	if a.Offset < 0 {
@@ -177,26 +168,20 @@ func (p *partition) locate(ctx context.Context, a kafkago.PartitionAssignment) e
 		}
 		a.Offset = nextAfter(committed[a.ID])
 	}
-	p.committed = uint64(a.Offset) // what Kafka calls the next is the port's last
+	p.committed = uint64(a.Offset) // Kafka's next offset is the port's last
 	p.reader = m.bus.reader(m.topic, a.ID, p.committed)
 	return nil
 }
 
-// Fetch implements stream.Partition.
-func (p *partition) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
-	return p.reader.fetch(ctx, max)
-}
-
-// Commit implements stream.Partition. The coordinator refuses it once the
-// generation is over.
+// Commit implements stream.Partition. The coordinator refuses it after the generation.
 func (p *partition) Commit(_ context.Context, through uint64) error {
 	if through <= p.committed {
 		return nil
 	}
-	m, at := p.member, p.reader.at
+	m, at := p.member, p.at
 	err := p.generation.CommitOffsets(map[string]map[int]int64{m.bus.cfg.topic(at.topic): {at.partition: nextAfter(through)}})
 	if err != nil && (p.lost.Err() != nil || refusesMember(err)) {
-		err = fmt.Errorf("%w: %w", errTaken, err)
+		err = fmt.Errorf("%w: %w", errRevoked, err)
 	}
 	if err != nil {
 		return fmt.Errorf("kafka: commit partition %d of %s at %d for %s: %w", at.partition, at.topic, through, m.group, err)
@@ -205,7 +190,7 @@ func (p *partition) Commit(_ context.Context, through uint64) error {
 	return nil
 }
 
-// refusesMember reports whether the coordinator counts on another generation.
+// refusesMember reports whether the coordinator is in another generation.
 func refusesMember(err error) bool {
 	return errors.Is(err, kafkago.RebalanceInProgress) || errors.Is(err, kafkago.IllegalGeneration) || errors.Is(err, kafkago.UnknownMemberId)
 }

@@ -19,7 +19,7 @@ func (b *Bus) End(ctx context.Context, topic events.Topic) (map[int]uint64, erro
 		return nil, err
 	}
 	var ranges []offsetRange
-	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) (err error) {
+	err = b.retrier.do(ctx, opMeta, topic, func(ctx context.Context) (err error) {
 		ranges, err = b.offsets(ctx, topic, partitions)
 		return err
 	})
@@ -36,8 +36,8 @@ func (b *Bus) End(ctx context.Context, topic events.Topic) (map[int]uint64, erro
 	return ends, nil
 }
 
-// Committed returns the offset that a group has committed of each partition of
-// a topic, 0 where it has not yet.
+// Committed returns the offset that a group has committed of each partition of a topic, 0 if it
+// has not yet.
 func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error) {
 	partitions, err := b.awaitPartitions(ctx, opMeta, topic)
 	if err != nil {
@@ -48,7 +48,7 @@ func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (
 		out[p] = 0
 	}
 	name := b.cfg.topic(topic)
-	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) error {
+	err = b.retrier.do(ctx, opMeta, topic, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		res, err := b.client.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
@@ -73,7 +73,7 @@ func (b *Bus) Committed(ctx context.Context, topic events.Topic, group string) (
 
 // Members counts the processes that share a topic as a group.
 func (b *Bus) Members(ctx context.Context, topic events.Topic, group string) (n int, err error) {
-	err = b.retry(ctx, opMeta, topic, func(ctx context.Context) error {
+	err = b.retrier.do(ctx, opMeta, topic, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		res, err := b.client.DescribeGroups(ctx, &kafkago.DescribeGroupsRequest{GroupIDs: []string{b.cfg.group(topic, group)}})

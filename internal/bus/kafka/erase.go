@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// Erase puts a null with the headers of last in place of each key of last's topic that
-// matches, if the topic is compacted. It returns how many records Kafka still has on its
-// disks: it drops them when it compacts the topic, or when they are as old as the topic
-// keeps records. Partitions hold records of all tenants, which Kafka cannot remove one by
-// one. Calling it again is harmless, and completes what an error left.
+// Erase puts a null with the headers of last in place of each key of last's topic that matches,
+// if the topic is compacted. It returns how many records Kafka still has on its disks: it drops
+// them when it compacts the topic, or when they are as old as the topic keeps records.
+// Partitions hold records of all tenants, which Kafka cannot remove one by one. Repeating it is
+// harmless, and completes an erasure that failed.
 func (b *Bus) Erase(ctx context.Context, last stream.Message, match func(stream.Message) bool) (left int, err error) {
-	there := map[string]bool{} // the keys, but for those that end in a null
+	there := map[string]bool{} // keys whose newest record is not a null
 	err = stream.ReadAll(ctx, b, last.Topic, func(m stream.Message) {
 		switch {
 		case m.IsNull():

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
@@ -56,10 +57,9 @@ func freshAt(broker string, partitions int) Config {
 // create makes the topics of a configuration.
 func create(t testing.TB, cfg Config) {
 	t.Helper()
-	specs, err := Topics(cfg)
-	must(t, err)
+	specs := check.Value(Topics(cfg))(t)
 	_, findings, err := ApplyTopics(context.Background(), cfg, specs...)
-	must(t, err)
+	check.OK(t, err)
 	if len(findings) > 0 {
 		t.Fatalf("fresh topics are not as wanted: %v", findings)
 	}
@@ -74,21 +74,12 @@ func within(t testing.TB) context.Context {
 
 func open(t testing.TB, cfg Config) *Bus {
 	t.Helper()
-	b, err := New(cfg, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()})
-	must(t, err)
-	return b
+	return check.Value(New(cfg, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()}))(t)
 }
 
 func closeBus(t testing.TB, b *Bus) {
 	t.Helper()
 	if err := b.Close(context.Background()); err != nil {
 		t.Errorf("close: %v", err)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

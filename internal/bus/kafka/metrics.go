@@ -3,7 +3,7 @@ package kafka
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
 // Values of the label operation.
@@ -21,11 +21,11 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	at := metric.At(reg)
+	at := telemetry.Metrics(reg)
 	return &metrics{
-		retries: at.NewCounterVec("toolstream_kafka_retries_total", "Requests that failed and were tried again.",
+		retries: at.NewCounterVec("toolstream_kafka_retries_total", "Retried requests.",
 			[]string{"operation"}, []string{opPublish, opFetch, opJoin, opMeta}),
-		rebalances: at.NewCounterVec("toolstream_kafka_rebalances_total", "Times that this process was given its partitions anew.",
+		rebalances: at.NewCounterVec("toolstream_kafka_rebalances_total", "Assignments of partitions to this process.",
 			[]string{"topic", "group"}),
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -25,7 +25,7 @@ func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 	return stream.WriteAll(ctx, writes, b.writer)
 }
 
-// writes sorts the messages of a call by where they go.
+// writes groups the messages of a call by partition.
 func (b *Bus) writes(ctx context.Context, msgs []stream.Message) (map[topicPartition]*write, error) {
 	out := map[topicPartition]*write{}
 	known := map[events.Topic][]int{}
@@ -49,7 +49,7 @@ func (b *Bus) writes(ctx context.Context, msgs []stream.Message) (map[topicParti
 	return out, nil
 }
 
-// partitionOf is the partition of a key, which is where the Java clients put it, too.
+// partitionOf returns the partition of a key, the same as the Java clients.
 func partitionOf(key string, partitions []int) int {
 	return kafkago.Murmur2Balancer{Consistent: true}.Balance(kafkago.Message{Key: notNil([]byte(key))}, partitions...)
 }

@@ -3,6 +3,7 @@ package kafka
 import (
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -35,11 +36,10 @@ func TestCommitted(t *testing.T) {
 	create(t, cfg)
 	b := open(t, cfg)
 	defer closeBus(t, b)
-	must(t, b.Publish(within(t), numbered(events.ToolsRaw, "k", 0, 9)...))
+	check.OK(t, b.Publish(within(t), numbered(events.ToolsRaw, "k", 0, 9)...))
 	committed := func(want uint64) {
 		t.Helper()
-		got, err := b.Committed(within(t), events.ToolsRaw, "g")
-		must(t, err)
+		got := check.Value(b.Committed(within(t), events.ToolsRaw, "g"))(t)
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("committed %v, want %d", got, want)
 		}
@@ -47,7 +47,7 @@ func TestCommitted(t *testing.T) {
 	committed(0)
 	l := newLedger()
 	stop := runMember(t, cfg, work(l, nop))
-	must(t, l.await(within(t), 9))
+	check.OK(t, l.await(within(t), 9))
 	stop()
 	committed(9)
 }

@@ -10,13 +10,12 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 const (
-	// fetchWait is how long the broker waits for a record before it answers
-	// that there is none.
+	// fetchWait is how long the broker waits for a record before it returns an empty answer.
 	fetchWait = 500 * time.Millisecond
 	// fetchBytes bounds an answer, which holds one batch at least. It is
 	// compressed: in memory it becomes several times as large.
@@ -32,10 +31,10 @@ type reader struct {
 	ready []stream.Message // read and not handed out yet
 }
 
-// fetch returns the next messages, at least one and at most max.
-func (r *reader) fetch(ctx context.Context, max int) ([]stream.Message, error) {
+// Fetch returns the next messages, at least one and at most max.
+func (r *reader) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
 	for len(r.ready) == 0 {
-		if err := r.bus.retry(ctx, opFetch, r.at.topic, r.poll); err != nil {
+		if err := r.bus.retrier.do(ctx, opFetch, r.at.topic, r.poll); err != nil {
 			return nil, err
 		}
 	}
@@ -45,7 +44,7 @@ func (r *reader) fetch(ctx context.Context, max int) ([]stream.Message, error) {
 	return msgs, nil
 }
 
-// poll asks once for what comes next, which may be nothing.
+// poll fetches the next records once. The answer may be empty.
 func (r *reader) poll(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, fetchWait+requestTimeout)
 	defer cancel()
@@ -99,18 +98,17 @@ func (r *reader) take(records kafkago.RecordReader) error {
 	return nil
 }
 
-// skip moves on where the answer holds batches without a record to deliver:
-// compaction has emptied them, or they only mark a transaction. How far the
-// last one reaches the library does not say, but it covers the offset that was
-// asked for or, if it lies behind that, the one it begins at.
+// skip moves on if the answer has only batches without a record to deliver: compaction has emptied
+// them, or they only mark a transaction. The library does not give the end of the last batch, but
+// it covers the requested offset or, if it begins after that, its first offset.
 func (r *reader) skip(records kafkago.RecordReader) {
 	s, ok := records.(*protocol.RecordStream)
 	if !ok || len(s.Records) == 0 {
 		return
 	}
-	last, ok := baseOffset(s.Records[len(s.Records)-1])
-	if ok {
-		r.next = max(r.next, last) + 1
+	// The offset of a batch is the first that it covers; the records in it may begin later.
+	if last, ok := s.Records[len(s.Records)-1].(interface{ Offset() int64 }); ok {
+		r.next = max(r.next, last.Offset()) + 1
 	}
 }
 
@@ -124,23 +122,16 @@ func (r *reader) relocate(ctx context.Context) error {
 	switch {
 	case r.next > left.end:
 		return stream.Permanent(stream.ReasonLost, fmt.Errorf(
-			"kafka: topic %s, partition %d ends at offset %d, and offset %d has been read there: the cluster has lost records or the topic was made anew",
+			"kafka: topic %s, partition %d ends at offset %d, but offset %d was read before: the cluster has lost records or the topic was created again",
 			r.bus.cfg.topic(r.at.topic), r.at.partition, left.end, r.next))
 	case r.next < left.first:
-		r.reportGap(left.first)
+		if r.next > 0 { // a new reader has lost nothing
+			r.bus.log.Error("records are gone that were not read yet: they exceeded the topic's limits, or were deleted",
+				"topic", string(r.at.topic), "partition", r.at.partition, "after", r.next, "before", left.first+1)
+		}
 		r.next = left.first
 	}
-	return nil // else records came meanwhile
-}
-
-// reportGap tells the operator of records that were removed before they were
-// read. Who begins to read has lost nothing.
-func (r *reader) reportGap(first int64) {
-	if r.next == 0 {
-		return
-	}
-	r.bus.log.Error("records are gone that were not read yet: they exceeded the topic's limits, or were deleted",
-		"topic", string(r.at.topic), "partition", r.at.partition, "after", r.next, "before", first+1)
+	return nil // otherwise records came meanwhile
 }
 
 func (b *Bus) reader(topic events.Topic, partition int, above uint64) *reader {

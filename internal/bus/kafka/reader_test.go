@@ -15,7 +15,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/fetch"
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -29,8 +30,7 @@ func (w wire) RoundTrip(_ context.Context, _ net.Addr, req kafkago.Request) (kaf
 
 func onWire(t *testing.T, w wire) *Bus {
 	t.Helper()
-	b, err := New(Config{Brokers: []string{"broker:1"}, RetryBudget: time.Second}, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()})
-	must(t, err)
+	b := check.Value(New(Config{Brokers: []string{"broker:1"}, RetryBudget: time.Second}, Deps{Logger: logger(t), Registerer: prometheus.NewRegistry()}))(t)
 	b.client.Transport = w
 	t.Cleanup(func() { closeBus(t, b) })
 	return b
@@ -108,8 +108,7 @@ func TestReaderPassesWhatIsNotThere(t *testing.T) {
 			r := onWire(t, answerFetch(log, tt.first, 31)).reader(events.ToolsRaw, 0, tt.above)
 			var got []uint64
 			for len(got) < len(tt.want) {
-				msgs, err := r.fetch(within(t), 1)
-				must(t, err)
+				msgs := check.Value(r.Fetch(within(t), 1))(t)
 				got = append(got, msgs[0].Offset)
 			}
 			if !slices.Equal(got, tt.want) {
@@ -121,7 +120,7 @@ func TestReaderPassesWhatIsNotThere(t *testing.T) {
 
 func TestReaderReportsALoss(t *testing.T) {
 	r := onWire(t, answerFetch(nil, 0, 31)).reader(events.ToolsRaw, 0, 32)
-	if _, err := r.fetch(within(t), 1); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "toolstream.tools.raw") {
+	if _, err := r.Fetch(within(t), 1); stream.Reason(err) != stream.ReasonLost || !strings.Contains(err.Error(), "toolstream.tools.raw") {
 		t.Errorf("%v, want %s", err, stream.ReasonLost)
 	}
 }

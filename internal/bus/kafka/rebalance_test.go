@@ -12,7 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -90,14 +91,9 @@ func (l *ledger) check(t *testing.T, keys, each int, once bool) {
 // runMember consumes in a bus of its own until stop is called.
 func runMember(t *testing.T, cfg Config, handle func(context.Context, stream.Partition) error) (stop func()) {
 	b := open(t, cfg)
-	ctx, cancel := context.WithCancel(within(t))
-	done := make(chan error, 1)
-	go func() { done <- b.Consume(ctx, events.ToolsRaw, "g", handle) }()
+	leave := check.Run(t, func(ctx context.Context) error { return b.Consume(ctx, events.ToolsRaw, "g", handle) })
 	return sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("consume: %v", err)
-		}
+		leave()
 		closeBus(t, b)
 	})
 }
@@ -136,7 +132,7 @@ func TestRebalanceInTheMiddleOfABatch(t *testing.T) {
 	const keys, each = 12, 30
 	for i := range each {
 		for k := range keys {
-			must(t, b.Publish(within(t), numbered(events.ToolsRaw, fmt.Sprint(k), i, 1)...))
+			check.OK(t, b.Publish(within(t), numbered(events.ToolsRaw, fmt.Sprint(k), i, 1)...))
 		}
 	}
 	l := newLedger()
@@ -155,7 +151,7 @@ func TestRebalanceInTheMiddleOfABatch(t *testing.T) {
 	var once sync.Once
 	defer runMember(t, cfg, work(l, func(context.Context) { once.Do(func() { close(joined) }) }))()
 	<-joined
-	must(t, l.await(within(t), keys*each))
+	check.OK(t, l.await(within(t), keys*each))
 	l.check(t, keys, each, true)
 }
 
@@ -190,10 +186,10 @@ func TestMembersComeAndGo(t *testing.T) {
 			members[0]()
 			members = members[1:]
 		}
-		must(t, l.await(within(t), keys*each/rounds*round+keys))
+		check.OK(t, l.await(within(t), keys*each/rounds*round+keys))
 	}
-	must(t, publishing.Wait())
-	must(t, l.await(within(t), keys*each))
+	check.OK(t, publishing.Wait())
+	check.OK(t, l.await(within(t), keys*each))
 	for _, stop := range members {
 		stop()
 	}

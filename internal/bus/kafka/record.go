@@ -8,22 +8,21 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Offsets of the port count from 1, those of Kafka from 0.
+// Offsets of the port count from 1, Kafka's offsets from 0.
 
 // portOffset is the port's offset of the record that Kafka has at this one.
 func portOffset(kafka int64) uint64 { return uint64(kafka) + 1 }
 
-// nextAfter is Kafka's offset of the record behind the one at the port's.
+// nextAfter returns Kafka's offset of the record after the port's.
 func nextAfter(port uint64) int64 { return int64(port) }
 
-// What a record costs beside its content, at most: a batch's head, varints of
-// the record and of each of its headers.
+// Upper limits of the bytes of a record besides its content: the head of a batch, and varints
+// of the record and of each header.
 const (
 	recordOverhead = 128
 	headerOverhead = 10
@@ -50,8 +49,8 @@ func (c Config) checkSize(m stream.Message) error {
 // read once, so every request needs new ones.
 func encode(m stream.Message, at time.Time) kafkago.Record {
 	r := kafkago.Record{Time: at, Key: kafkago.NewBytes(notNil([]byte(m.Key)))}
-	// Only what ends its key is a null to Kafka, which compaction removes in
-	// time. Any other empty value is damaged and stays to be found.
+	// Only a record that ends its key is a null to Kafka, which compaction removes in time. Any
+	// other empty value is damaged and stays to be found.
 	if !m.IsNull() {
 		r.Value = kafkago.NewBytes(notNil(m.Value))
 	}
@@ -61,7 +60,7 @@ func encode(m stream.Message, at time.Time) kafkago.Record {
 	return r
 }
 
-// notNil keeps the library from taking what is empty for a null.
+// notNil keeps the library from treating an empty value as a null.
 func notNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -100,14 +99,4 @@ func content(b kafkago.Bytes) ([]byte, error) {
 	out := make([]byte, b.Len())
 	_, err := io.ReadFull(b, out)
 	return out, err
-}
-
-// baseOffset is the first offset that a batch covers; the records in it may
-// begin later.
-func baseOffset(batch protocol.RecordReader) (int64, bool) {
-	b, ok := batch.(interface{ Offset() int64 })
-	if !ok {
-		return 0, false
-	}
-	return b.Offset(), true
 }

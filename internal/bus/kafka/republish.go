@@ -3,12 +3,12 @@ package kafka
 import (
 	"context"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// Republish implements stream.Republisher. Kafka cannot compare as it stores. A
-// newer record of the key that comes between the look and the write is left
-// behind m, as after any two writes at once: stream.Repairer repairs that.
+// Republish implements stream.Republisher. Kafka cannot compare as it stores. A newer record of
+// the key that arrives between the check and the write ends up before m, as with any two
+// concurrent writes: stream.Repairer repairs that.
 func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	if !m.Topic.Compacted() {
 		return true, b.Publish(ctx, m)
@@ -17,7 +17,7 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// After partitions were added, newer records of the key may lie in another one.
+	// After partitions were added, newer records of the key may be in another one.
 	readers := []*reader{b.reader(m.Topic, m.Partition, m.Offset)}
 	if now := partitionOf(m.Key, partitions); now != m.Partition {
 		readers = append(readers, b.reader(m.Topic, now, 0))
@@ -30,8 +30,8 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	return true, b.Publish(ctx, m)
 }
 
-// holds reports whether a record of key lies between the reader and the end that
-// the partition has now.
+// holds reports whether a record of key follows the reader's position, up to the current end of
+// the partition.
 func (r *reader) holds(ctx context.Context, key string) (bool, error) {
 	ranges, err := r.bus.offsets(ctx, r.at.topic, []int{r.at.partition})
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *reader) holds(ctx context.Context, key string) (bool, error) {
 	}
 	for before := int64(-1); r.next < ranges[0].end && r.next != before; {
 		before = r.next
-		if err := r.bus.retry(ctx, opFetch, r.at.topic, r.poll); err != nil {
+		if err := r.bus.retrier.do(ctx, opFetch, r.at.topic, r.poll); err != nil {
 			return false, err
 		}
 		for _, m := range r.ready {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -73,13 +74,13 @@ func openBus(t *testing.T, cfg Config) *Bus {
 func roundTrip(t *testing.T, cfg Config) {
 	b := openBus(t, cfg)
 	key := cfg.SASL.Mechanism
-	must(t, b.Publish(within(t), numbered(events.ToolsRaw, key, 0, 3)...))
+	check.OK(t, b.Publish(within(t), numbered(events.ToolsRaw, key, 0, 3)...))
 	if got := followed(t, b, events.ToolsRaw, 3); len(got) < 3 {
 		t.Errorf("%d messages", len(got))
 	}
 	l := newLedger()
 	defer runMember(t, cfg, work(l, nop))()
-	must(t, l.await(within(t), 3))
+	check.OK(t, l.await(within(t), 3))
 }
 
 // addUser lets a user in by SCRAM.
@@ -87,20 +88,17 @@ func addUser(t *testing.T, cfg Config, name string) {
 	t.Helper()
 	salt := []byte("salt and pepper")
 	const rounds = 4096
-	s256, err := pbkdf2.Key(sha256.New, password, salt, rounds, sha256.Size)
-	must(t, err)
-	s512, err := pbkdf2.Key(sha512.New, password, salt, rounds, sha512.Size)
-	must(t, err)
+	s256 := check.Value(pbkdf2.Key(sha256.New, password, salt, rounds, sha256.Size))(t)
+	s512 := check.Value(pbkdf2.Key(sha512.New, password, salt, rounds, sha512.Size))(t)
 	b := openBus(t, cfg)
 	for mechanism, salted := range map[kafkago.ScramMechanism][]byte{kafkago.ScramMechanismSha256: s256, kafkago.ScramMechanismSha512: s512} {
-		res, err := b.client.AlterUserScramCredentials(within(t), &kafkago.AlterUserScramCredentialsRequest{
+		res := check.Value(b.client.AlterUserScramCredentials(within(t), &kafkago.AlterUserScramCredentialsRequest{
 			Upsertions: []kafkago.UserScramCredentialsUpsertion{
 				{Name: name, Mechanism: mechanism, Iterations: rounds, Salt: salt, SaltedPassword: salted},
 			},
-		})
-		must(t, err)
+		}))(t)
 		for _, r := range res.Results {
-			must(t, r.Error)
+			check.OK(t, r.Error)
 		}
 	}
 }
@@ -110,9 +108,9 @@ func addUser(t *testing.T, cfg Config, name string) {
 func certify(t *testing.T, dir string) (ca string) {
 	t.Helper()
 	certPEM, keyPEM := servertest.Certificate(t)
-	must(t, os.WriteFile(filepath.Join(dir, "broker.pem"), append(keyPEM, certPEM...), 0o600))
+	check.OK(t, os.WriteFile(filepath.Join(dir, "broker.pem"), append(keyPEM, certPEM...), 0o600))
 	ca = filepath.Join(t.TempDir(), "ca.pem")
-	must(t, os.WriteFile(ca, certPEM, 0o600))
+	check.OK(t, os.WriteFile(ca, certPEM, 0o600))
 	return ca
 }
 
@@ -120,13 +118,11 @@ func certify(t *testing.T, dir string) (ca string) {
 // and SASL, and returns its address.
 func secureListener(t *testing.T, s *servers.Server) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	free := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	addr := free.Addr().String()
-	must(t, free.Close())
+	check.OK(t, free.Close())
 	path := filepath.Join(s.Dir, "server.properties")
-	settings, err := os.ReadFile(path)
-	must(t, err)
+	settings := check.Value(os.ReadFile(path))(t)
 	var lines []string
 	for line := range strings.Lines(string(settings)) {
 		switch line = strings.TrimSpace(line); {
@@ -146,8 +142,8 @@ func secureListener(t *testing.T, s *servers.Server) string {
 		"listener.name.secure.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
 		jaas("plain", "plain.Plain", ` user_plain="`+password+`"`),
 		jaas("scram-sha-256", "scram.Scram", ""), jaas("scram-sha-512", "scram.Scram", ""))
-	must(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
-	must(t, s.Restart(within(t)))
+	check.OK(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	check.OK(t, s.Restart(within(t)))
 	return addr
 }
 

@@ -24,13 +24,12 @@ const (
 	maxMessageBytes   = "max.message.bytes"
 )
 
-// nullRetention is how long a null of a compacted topic stays, in milliseconds:
-// a week in which readers that were away may come back and see it.
+// nullRetention is how long a null of a compacted topic stays, in milliseconds: readers that
+// were away have a week to come back and see it.
 const nullRetention = 7 * 24 * 60 * 60 * 1000
 
-// repairTime is how long compaction leaves a record in place, in milliseconds: a day
-// in which stream.Repairer can publish the newest record of a key again that has an
-// older one behind it.
+// repairTime is how long compaction leaves a record in place, in milliseconds: for a day,
+// stream.Repairer can publish the newest record of a key again if an older one follows it.
 const repairTime = 24 * 60 * 60 * 1000
 
 // TopicSpec is how a topic has to be.
@@ -45,7 +44,7 @@ type TopicSpec struct {
 type Finding struct {
 	Topic string `json:"topic"`
 	Key   string `json:"key"`   // "partitions", "replication" or a setting; empty for the topic as such
-	Value string `json:"value"` // what it is; empty if it is missing
+	Value string `json:"value"` // the actual value; empty if it is missing
 	Want  string `json:"want"`
 }
 
@@ -60,9 +59,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("topic %s: %s is %q, wanted is %q", f.Topic, f.Key, f.Value, f.Want)
 }
 
-// Topics returns how the topics have to be, in the order of the flow, those of
-// further index versions at the end. A write is acknowledged by most of the replicas,
-// so that one of three may be down.
+// Topics returns the required topics, in the order of the flow, with further index versions at the
+// end. A write is acknowledged by most of the replicas, so that one of three may be down.
 func Topics(cfg Config, versions ...int) ([]TopicSpec, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -81,7 +79,7 @@ func Topics(cfg Config, versions ...int) ([]TopicSpec, error) {
 // spec is how a topic has to be.
 func (c Config) spec(t events.Topic) TopicSpec {
 	settings := map[string]string{
-		// What cannot be compressed grows a little when it is tried.
+		// Compressing incompressible data makes it a little larger.
 		maxMessageBytes: strconv.Itoa(c.MaxMessage + c.MaxMessage/256 + 1024),
 	}
 	if c.Replication > 0 {
@@ -102,8 +100,8 @@ func (c Config) spec(t events.Topic) TopicSpec {
 	return TopicSpec{Name: c.topic(t), Partitions: partitions, Replication: c.Replication, Settings: settings}
 }
 
-// ApplyTopics creates the topics that are not there and returns their names,
-// and what is not as specified about the others. It never changes a topic.
+// ApplyTopics creates missing topics and returns their names, and how the existing topics
+// differ from their specification. It never changes a topic.
 func ApplyTopics(ctx context.Context, cfg Config, specs ...TopicSpec) (created []string, findings []Finding, err error) {
 	err = withAdmin(cfg, func(a admin) error {
 		created, err = a.create(ctx, specs)
@@ -116,8 +114,7 @@ func ApplyTopics(ctx context.Context, cfg Config, specs ...TopicSpec) (created [
 	return created, findings, err
 }
 
-// CheckTopics returns what is not as specified, topics that are not there
-// included.
+// CheckTopics returns how the topics differ from their specification, including missing topics.
 func CheckTopics(ctx context.Context, cfg Config, specs ...TopicSpec) (findings []Finding, err error) {
 	err = withAdmin(cfg, func(a admin) error {
 		findings, err = a.compare(ctx, specs)
@@ -188,7 +185,7 @@ func (a admin) compareApplied(ctx context.Context, specs []TopicSpec) ([]Finding
 	}
 }
 
-// compare returns what is not as specified.
+// compare returns the differences from the specification.
 func (a admin) compare(ctx context.Context, specs []TopicSpec) ([]Finding, error) {
 	names := make([]string, len(specs))
 	for i, s := range specs {

@@ -9,30 +9,28 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 func TestTopicsAreCreatedOnceAndNeverChanged(t *testing.T) {
 	cfg := fresh(t, 2)
-	specs, err := Topics(cfg)
-	must(t, err)
-	findings, err := CheckTopics(within(t), cfg, specs...)
-	must(t, err)
+	specs := check.Value(Topics(cfg))(t)
+	findings := check.Value(CheckTopics(within(t), cfg, specs...))(t)
 	if len(findings) != len(events.Topics()) || findings[0].String() != "topic "+specs[0].Name+" is missing, wanted is there" {
 		t.Fatalf("of topics that are not there: %v", findings)
 	}
 	created, findings, err := ApplyTopics(within(t), cfg, specs...)
-	must(t, err)
+	check.OK(t, err)
 	if len(created) != len(specs) || len(findings) > 0 {
 		t.Fatalf("created %v; findings %v", created, findings)
 	}
 
 	other := cfg
 	other.Partitions, other.MaxMessage, other.Retention = 3, 1<<20, cfg.Retention+DefaultRetention/2
-	wanted, err := Topics(other)
-	must(t, err)
+	wanted := check.Value(Topics(other))(t)
 	created, findings, err = ApplyTopics(within(t), other, wanted...)
-	must(t, err)
+	check.OK(t, err)
 	if len(created) > 0 {
 		t.Errorf("created %v a second time", created)
 	}
@@ -45,8 +43,7 @@ func TestTopicsAreCreatedOnceAndNeverChanged(t *testing.T) {
 			t.Errorf("%v is not among the findings %v", want, findings)
 		}
 	}
-	findings, err = CheckTopics(within(t), cfg, specs...)
-	must(t, err)
+	findings = check.Value(CheckTopics(within(t), cfg, specs...))(t)
 	if len(findings) > 0 {
 		t.Errorf("applying other settings has changed topics: %v", findings)
 	}
@@ -56,7 +53,7 @@ func TestTopicsSayWhyTheyCanNotBeCreated(t *testing.T) {
 	cfg := fresh(t, 1)
 	cfg.Replication = 3
 	specs, err := Topics(cfg)
-	must(t, err)
+	check.OK(t, err)
 	_, _, err = ApplyTopics(within(t), cfg, specs...)
 	if err == nil || !strings.Contains(err.Error(), specs[0].Name) || !strings.Contains(err.Error(), "3 replicas") {
 		t.Errorf("three replicas on one broker: %v", err)
@@ -66,8 +63,7 @@ func TestTopicsSayWhyTheyCanNotBeCreated(t *testing.T) {
 // Services that start together apply the topics at the same time.
 func TestTopicsAreAppliedByManyAtOnce(t *testing.T) {
 	cfg := fresh(t, 2)
-	specs, err := Topics(cfg)
-	must(t, err)
+	specs := check.Value(Topics(cfg))(t)
 	var group errgroup.Group
 	var made atomic.Int32
 	for range 5 {
@@ -80,7 +76,7 @@ func TestTopicsAreAppliedByManyAtOnce(t *testing.T) {
 			return err
 		})
 	}
-	must(t, group.Wait())
+	check.OK(t, group.Wait())
 	if int(made.Load()) != len(specs) {
 		t.Errorf("%d topics were created, want %d", made.Load(), len(specs))
 	}
@@ -93,8 +89,7 @@ func TestTheClusterMayDecideOnReplicas(t *testing.T) {
 }
 
 func TestSettingsOfTopics(t *testing.T) {
-	specs, err := Topics(Config{Brokers: []string{"b:1"}, Replication: 3})
-	must(t, err)
+	specs := check.Value(Topics(Config{Brokers: []string{"b:1"}, Replication: 3}))(t)
 	for i, s := range specs {
 		compacted := events.Topics()[i].Compacted()
 		want := map[bool]string{true: "compact", false: "delete"}[compacted]
@@ -110,11 +105,10 @@ func TestSettingsOfTopics(t *testing.T) {
 // addPartitions makes a topic grow.
 func addPartitions(t *testing.T, b *Bus, topic events.Topic, to int) {
 	t.Helper()
-	res, err := b.client.CreatePartitions(within(t), &kafkago.CreatePartitionsRequest{
+	res := check.Value(b.client.CreatePartitions(within(t), &kafkago.CreatePartitionsRequest{
 		Topics: []kafkago.TopicPartitionsConfig{{Name: b.cfg.topic(topic), Count: int32(to)}},
-	})
-	must(t, err)
-	must(t, res.Errors[b.cfg.topic(topic)])
+	}))(t)
+	check.OK(t, res.Errors[b.cfg.topic(topic)])
 }
 
 // setConfigs changes settings of a topic, or of the broker if it is empty.
@@ -129,11 +123,10 @@ func setConfigs(t *testing.T, b *Bus, topic events.Topic, settings map[string]st
 			Name: key, Value: value, ConfigOperation: kafkago.ConfigOperationSet,
 		})
 	}
-	res, err := b.client.IncrementalAlterConfigs(within(t), &kafkago.IncrementalAlterConfigsRequest{
+	res := check.Value(b.client.IncrementalAlterConfigs(within(t), &kafkago.IncrementalAlterConfigsRequest{
 		Resources: []kafkago.IncrementalAlterConfigsRequestResource{resource},
-	})
-	must(t, err)
+	}))(t)
 	for _, r := range res.Resources {
-		must(t, r.Error)
+		check.OK(t, r.Error)
 	}
 }

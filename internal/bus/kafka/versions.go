@@ -9,14 +9,14 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 var _ stream.Topics = (*Bus)(nil)
 
-// Create implements stream.Topics. Where an operator makes the topics it only
-// holds that this one is there.
+// Create implements stream.Topics. If an operator manages the topics, it only checks that the
+// topic exists.
 func (b *Bus) Create(ctx context.Context, topic events.Topic) error {
 	if b.cfg.Managed {
 		_, err := b.partitions(ctx, topic)
@@ -32,8 +32,8 @@ func (b *Bus) Create(ctx context.Context, topic events.Topic) error {
 	return b.awaitMade(ctx, topic)
 }
 
-// awaitMade waits until a topic that was just made can be read: what this process and the brokers
-// know of the cluster may be some seconds old.
+// awaitMade waits until a new topic can be read: this process's and the brokers' metadata may be
+// some seconds old.
 func (b *Bus) awaitMade(ctx context.Context, topic events.Topic) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

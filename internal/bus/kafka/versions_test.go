@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -17,13 +18,13 @@ func TestTopicsOfIndexVersionsComeAndGo(t *testing.T) {
 	create(t, cfg)
 	b, next := open(t, cfg), events.Embedded(2)
 	defer closeBus(t, b)
-	must(t, b.Publish(within(t), stream.Message{Topic: events.ToolsEmbedded, Key: "t/a", Value: []byte("1")}))
+	check.OK(t, b.Publish(within(t), stream.Message{Topic: events.ToolsEmbedded, Key: "t/a", Value: []byte("1")}))
 	if err := b.Publish(within(t), stream.Message{Topic: next, Key: "t/a", Value: []byte("1")}); err == nil {
 		t.Error("published on a topic that is not there")
 	}
-	must(t, b.Create(within(t), next))
-	must(t, b.Create(within(t), next))
-	must(t, b.Publish(within(t), stream.Message{Topic: next, Key: "t/a", Value: []byte("1")}))
+	check.OK(t, b.Create(within(t), next))
+	check.OK(t, b.Create(within(t), next))
+	check.OK(t, b.Publish(within(t), stream.Message{Topic: next, Key: "t/a", Value: []byte("1")}))
 	if found, err := b.Versions(within(t)); err != nil || !slices.Equal(found, []int{2}) {
 		t.Errorf("there are %v, %v", found, err)
 	}
@@ -49,13 +50,13 @@ func TestTopicsOfIndexVersionsComeAndGo(t *testing.T) {
 		if n := read(); n != 1 {
 			t.Errorf("read %d records from the beginning", n)
 		}
-		must(t, b.Forget(within(t), next, "group"))
+		check.OK(t, b.Forget(within(t), next, "group"))
 	}
-	must(t, b.Forget(within(t), next, "nobody"))
+	check.OK(t, b.Forget(within(t), next, "nobody"))
 
 	for range 2 {
-		must(t, b.Remove(within(t), next))
-		must(t, b.Remove(within(t), events.ToolsEmbedded))
+		check.OK(t, b.Remove(within(t), next))
+		check.OK(t, b.Remove(within(t), events.ToolsEmbedded))
 	}
 	if found, err := b.Versions(within(t)); err != nil || len(found) > 0 {
 		t.Errorf("after they were removed there are %v, %v", found, err)
@@ -74,8 +75,8 @@ func TestAnOperatorsTopicsAreLeftAlone(t *testing.T) {
 	if err := b.Create(within(t), events.Embedded(2)); err == nil {
 		t.Error("made a topic that is an operator's to make")
 	}
-	must(t, b.Publish(within(t), stream.Message{Topic: events.ToolsEmbedded, Key: "t/a", Value: []byte("1")}))
-	must(t, b.Remove(within(t), events.ToolsEmbedded))
+	check.OK(t, b.Publish(within(t), stream.Message{Topic: events.ToolsEmbedded, Key: "t/a", Value: []byte("1")}))
+	check.OK(t, b.Remove(within(t), events.ToolsEmbedded))
 	if ends, err := b.End(within(t), events.ToolsEmbedded); err != nil || ends[0] != 1 {
 		t.Errorf("it ends at %v, %v", ends, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
 // A request holds at most this much, unless a single message is larger.
@@ -17,8 +17,7 @@ const (
 	maxBatchBytes = 1 << 20 // before compression
 )
 
-// reasonInvalid is the reason for refusing a message for good, beside
-// stream.ReasonTooLarge.
+// reasonInvalid is the reason for a permanently refused message, as is stream.ReasonTooLarge.
 const reasonInvalid = "invalid_record"
 
 // invalidRecord is Kafka's error for a request with a record that breaks a rule of
@@ -34,11 +33,11 @@ type item struct {
 	msg   stream.Message
 }
 
-// send stores the messages of a group of calls, one request at a time, so that their
-// order is the order of the calls whatever has to be sent again. The library's writer
-// sends what follows a batch that failed: that would overtake the messages that the
-// caller publishes again. What a caller has given up is not sent: by then another
-// process may have stored what is newer.
+// send stores the messages of a group of calls, one request at a time, so that their order is
+// the order of the calls whatever has to be sent again. The library's writer would go on after
+// a failed batch, and later messages would overtake the messages that the caller publishes
+// again. Calls that were given up are skipped: by then another process may have stored newer
+// records.
 func (b *Bus) send(at topicPartition, group []*write) {
 	errs := make([]error, len(group))
 	var items []item
@@ -87,7 +86,7 @@ func prefix(items []item) int {
 // error; nothing of the request is stored then.
 func (b *Bus) produce(at topicPartition, items []item) error {
 	now := time.Now()
-	err := b.retry(b.life, opPublish, at.topic, func(ctx context.Context) error {
+	err := b.retrier.do(b.life, opPublish, at.topic, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		records := make([]kafkago.Record, len(items))

@@ -11,7 +11,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol/metadata"
 	"github.com/segmentio/kafka-go/protocol/produce"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -85,12 +86,12 @@ func TestCallsThatShareARequest(t *testing.T) {
 			for _, key := range strings.Split("abcd", "") {
 				writes[key] = &write{}
 				writes[key].Add(stream.Message{Topic: events.Searches, Key: key}, 1)
-				must(t, batcher.Put(t.Context(), writes[key]))
+				check.OK(t, batcher.Put(t.Context(), writes[key]))
 			}
 			gaveUp, giveUp := context.WithCancel(t.Context())
 			given := &write{}
 			given.Add(stream.Message{Topic: events.Searches, Key: "given up"}, 1)
-			must(t, batcher.Put(gaveUp, given))
+			check.OK(t, batcher.Put(gaveUp, given))
 			giveUp()
 			close(quit)
 			batcher.Run()
@@ -127,7 +128,7 @@ func TestNothingOvertakesWhatFailed(t *testing.T) {
 	if len(p.keys) > 0 {
 		t.Errorf("%d messages are stored behind one that failed", len(p.keys))
 	}
-	must(t, b.Publish(within(t), msgs...))
+	check.OK(t, b.Publish(within(t), msgs...))
 	if len(p.keys) != len(msgs) {
 		t.Errorf("%d of %d messages are stored", len(p.keys), len(msgs))
 	}
@@ -135,7 +136,7 @@ func TestNothingOvertakesWhatFailed(t *testing.T) {
 
 func TestPublishAfterClose(t *testing.T) {
 	b := onWire(t, new(produced).answer)
-	must(t, b.Publish(within(t), stream.Message{Topic: events.Searches, Key: "a"}))
+	check.OK(t, b.Publish(within(t), stream.Message{Topic: events.Searches, Key: "a"}))
 	closeBus(t, b)
 	if err := b.Publish(within(t), stream.Message{Topic: events.Searches, Key: "a"}); !errors.Is(err, stream.ErrClosed) {
 		t.Errorf("publish to a closed bus: %v", err)

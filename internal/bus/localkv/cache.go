@@ -1,6 +1,4 @@
-// Package snapshot keeps on disk what a watched store said last, so that a process that
-// starts while the store is away goes on with what it knew.
-package snapshot
+package localkv
 
 import (
 	"bytes"
@@ -10,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
 // Source is the store that is watched.
@@ -21,43 +19,43 @@ type Source interface {
 	Follow(ctx context.Context, prefix string, fn func(stream.Entry) error, current func()) error
 }
 
-// Store is where values are kept: a trainerstore.Store.
-type Store interface {
+// Records is the store of a cache: a Store.
+type Records interface {
 	// Load calls fn with every record. Key and value are fn's during the call only.
 	Load(fn func(key string, value []byte) error) error
-	// Get returns one record, nil if there is none.
+	// Get returns one record, nil if the key is missing.
 	Get(key string) ([]byte, error)
-	// Save writes records durably, and deletes those whose value is nil.
+	// Save writes records durably, and deletes the ones with a nil value.
 	Save(changes map[string][]byte) error
-	// Erase deletes the records whose keys match, and leaves nothing of them behind.
+	// Erase deletes the records whose keys match, without leaving their bytes on disk.
 	Erase(match func(key string) bool) error
 }
 
-// Deps are what a Cache works with.
-type Deps struct {
+// CacheDeps are the dependencies of a Cache.
+type CacheDeps struct {
 	Source Source
-	Store  Store
+	Store  Records
 	Logger *slog.Logger
-	// Usable says why a value cannot serve: the usable one before it stays on disk.
+	// Usable returns an error if a value cannot be used: the usable one before it stays on disk.
 	Usable func(key string, value []byte) error
 }
 
-// Cache is a watch of the source that begins with what is on disk. Its methods may be
-// called concurrently.
+// Cache is a watch of the source that begins with the values on disk. Its methods may be called
+// concurrently.
 type Cache struct {
-	deps Deps
+	deps CacheDeps
 
 	mu      sync.Mutex      // guards current
 	current map[string]bool // whether the source has said everything, by prefix that is watched
 }
 
-// New returns a cache.
-func New(deps Deps) *Cache { return &Cache{deps: deps, current: map[string]bool{}} }
+// NewCache returns a cache.
+func NewCache(deps CacheDeps) *Cache { return &Cache{deps: deps, current: map[string]bool{}} }
 
-// Watch calls fn with what is on disk of the keys that begin with prefix, then with what
-// the source says of them, until ctx ends (nil), the source is lost, or fn fails (its
-// error). A key that the source does not know, not even as deleted, stays: a store that
-// lost its data takes nothing away.
+// Watch calls fn with the values on disk of the keys with a prefix, then with the values of the
+// source, until ctx ends (nil), the source is lost, or fn fails (its error). A key that the
+// source does not know, not even as deleted, stays: a source that lost its data removes
+// nothing.
 func (c *Cache) Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
 	c.setCurrent(ctx, prefix, false)
 	defer c.setCurrent(ctx, prefix, false)
@@ -69,7 +67,7 @@ func (c *Cache) Watch(ctx context.Context, prefix string, fn func(stream.Entry) 
 			return err
 		}
 		if err := c.save(e); err != nil { // only the next start would know less
-			c.deps.Logger.Warn("snapshot: a value was not saved, the one before stays", "key", e.Key, "error", err)
+			c.deps.Logger.Warn("localkv: a value was not saved, the one before stays", "key", e.Key, "error", err)
 		}
 		return nil
 	}, func() { c.setCurrent(ctx, prefix, true) })
@@ -78,8 +76,8 @@ func (c *Cache) Watch(ctx context.Context, prefix string, fn func(stream.Entry) 
 // Erase takes values from the disk.
 func (c *Cache) Erase(match func(key string) bool) error { return c.deps.Store.Erase(match) }
 
-// Stale reports whether what the watches said may be behind the source: it is away, has
-// not said everything yet, or there is no watch.
+// Stale reports whether the values may be older than the source: the source is away, a watch has
+// not delivered everything yet, or nothing is watched.
 func (c *Cache) Stale() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,18 +94,18 @@ func (c *Cache) setCurrent(ctx context.Context, prefix string, current bool) {
 	defer c.mu.Unlock()
 	switch was := c.current[prefix]; {
 	case current && !was:
-		c.deps.Logger.Info("snapshot: the store is reached", "keys", prefix)
+		c.deps.Logger.Info("localkv: the store is reached", "keys", prefix)
 	case !current && was && ctx.Err() == nil:
-		c.deps.Logger.Warn("snapshot: the store is away, what is on disk serves", "keys", prefix)
+		c.deps.Logger.Warn("localkv: the store is away, the values on disk serve", "keys", prefix)
 	}
 	c.current[prefix] = current
 }
 
-// revisionSize is the length of the revision that stands before a value on disk.
+// revisionSize is the length of the revision before a value on disk.
 const revisionSize = 8
 
-// replay calls fn with what is on disk. A disk that cannot be read fails nothing: the
-// source has the values.
+// replay calls fn with the values on disk. An unreadable disk is not an error: the source has
+// the values.
 func (c *Cache) replay(prefix string, fn func(stream.Entry) error) (failed error) {
 	err := c.deps.Store.Load(func(key string, record []byte) error {
 		if !strings.HasPrefix(key, prefix) || len(record) < revisionSize {
@@ -117,12 +115,12 @@ func (c *Cache) replay(prefix string, fn func(stream.Entry) error) (failed error
 		return failed
 	})
 	if err != nil && failed == nil {
-		c.deps.Logger.Warn("snapshot: values on disk cannot be read", "keys", prefix, "error", err)
+		c.deps.Logger.Warn("localkv: values on disk cannot be read", "keys", prefix, "error", err)
 	}
 	return failed
 }
 
-// save writes what the source said to disk, if it is not there.
+// save writes an entry of the source to disk, if it is not there.
 func (c *Cache) save(e stream.Entry) error {
 	var record []byte
 	if e.Value != nil {

@@ -1,4 +1,4 @@
-package snapshot_test
+package localkv_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/adapter/trainerstore"
-	"github.com/toolstream/toolstream/internal/snapshot"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/localkv"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,37 +61,28 @@ type bench struct {
 	*testing.T
 	path   string
 	source *source
-	store  *trainerstore.Store
-	cache  *snapshot.Cache
+	store  *localkv.Store
+	cache  *localkv.Cache
 	usable func(key string, value []byte) error
 }
 
 func newBench(t *testing.T) *bench {
 	b := &bench{T: t, path: filepath.Join(t.TempDir(), "snapshot"), source: &source{err: errLost}, usable: func(string, []byte) error { return nil }}
 	b.start()
-	t.Cleanup(func() { b.must(b.store.Close()) })
+	t.Cleanup(func() { check.OK(b, b.store.Close()) })
 	return b
-}
-
-func (b *bench) must(err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
 }
 
 func (b *bench) start() {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)
-	var err error
-	b.store, err = trainerstore.Open(b.path, log)
-	b.must(err)
-	b.cache = snapshot.New(snapshot.Deps{Source: b.source, Store: b.store, Logger: log, Usable: b.usable})
+	b.store = check.Value(localkv.Open(b.path, log))(b)
+	b.cache = localkv.NewCache(localkv.CacheDeps{Source: b.source, Store: b.store, Logger: log, Usable: b.usable})
 }
 
 func (b *bench) restart() {
 	b.Helper()
-	b.must(b.store.Close())
+	check.OK(b, b.store.Close())
 	b.start()
 }
 
@@ -190,8 +181,8 @@ func TestDamageOnDiskCostsOnlyWhatWasKept(t *testing.T) {
 	b := newBench(t)
 	b.source.there = []stream.Entry{entry("w.a", "1", 1)}
 	b.watch("w.")
-	b.must(b.store.Close())
-	b.must(os.WriteFile(filepath.Join(b.path, "0000000000000001.segment"), []byte("not a file of ours"), 0o600))
+	check.OK(b, b.store.Close())
+	check.OK(b, os.WriteFile(filepath.Join(b.path, "0000000000000001.segment"), []byte("not a file of ours"), 0o600))
 	b.start()
 	b.want("w.", "w.a=1@1") // from the source
 }
@@ -207,27 +198,27 @@ func (fullStore) Save(map[string][]byte) error          { return errors.New("ful
 func TestAFullDiskHoldsNothingUp(t *testing.T) {
 	b := newBench(t)
 	b.source.there = []stream.Entry{entry("w.a", "1", 1), entry("w.b", "1", 2)}
-	b.cache = snapshot.New(snapshot.Deps{Source: b.source, Store: fullStore{}, Logger: slog.New(slog.DiscardHandler), Usable: b.usable})
+	b.cache = localkv.NewCache(localkv.CacheDeps{Source: b.source, Store: fullStore{}, Logger: slog.New(slog.DiscardHandler), Usable: b.usable})
 	b.want("w.", "w.a=1@1", "w.b=1@2")
 }
 
 // countingStore counts what is written.
 type countingStore struct {
-	snapshot.Store
+	localkv.Records
 	saves int
 }
 
 func (s *countingStore) Save(changes map[string][]byte) error {
 	s.saves++
-	return s.Store.Save(changes)
+	return s.Records.Save(changes)
 }
 
 func TestWhatIsOnDiskIsNotWrittenAgain(t *testing.T) {
 	b := newBench(t)
-	store := &countingStore{Store: b.store}
+	store := &countingStore{Records: b.store}
 	b.source.there = []stream.Entry{entry("w.a", "1", 1), {Key: "w.gone", Revision: 2}}
 	for range 2 {
-		b.cache = snapshot.New(snapshot.Deps{Source: b.source, Store: store, Logger: slog.New(slog.DiscardHandler), Usable: b.usable})
+		b.cache = localkv.NewCache(localkv.CacheDeps{Source: b.source, Store: store, Logger: slog.New(slog.DiscardHandler), Usable: b.usable})
 		b.watch("w.")
 		b.watch("w.")
 	}

@@ -1,8 +1,6 @@
-// Package trainerstore keeps records by key in a log of segments: every Save is
-// one batch that is on disk when it returns. The files are verified before they
-// are used; damaged ones are set aside, and whose records they are begins again
-// from what the bus holds.
-package trainerstore
+// Package localkv keeps keys and values on the local disk, in a log of segments: the
+// state of the trainer, and the last values of a store in NATS that is watched.
+package localkv
 
 import (
 	"context"
@@ -14,10 +12,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/segmentlog"
+	"github.com/toolstream/toolstream/internal/bus/segmentlog"
 )
 
-// format names what the records of the log hold.
+// format identifies the content of the log's records.
 const format = 1
 
 // Store is a trainer.State. Its methods may be called concurrently.
@@ -29,26 +27,26 @@ type Store struct {
 	places  map[string]segmentlog.Place // of the newest record of each key that is there
 }
 
-// Open opens the store in a folder, which it creates. Damaged files are moved
-// into a folder beside them and logged, and the store is empty then. Open fails
-// while another process has the store open, and where it cannot be read.
+// Open opens the store in a folder, which it creates. Damaged files are moved into a subfolder
+// and logged, and the store is empty then. Open fails if another process has the store open, or
+// if it cannot be read.
 func Open(folder string, log *slog.Logger) (*Store, error) {
-	s, err := load(folder, log)
+	s, err := openLog(folder, log)
 	if errors.Is(err, segmentlog.ErrDamaged) || errors.Is(err, segmentlog.ErrFormat) {
 		kept, aside := segmentlog.SetAside(folder)
 		if aside != nil {
-			return nil, fmt.Errorf("trainerstore: set aside %s: %w", folder, aside)
+			return nil, fmt.Errorf("localkv: set aside %s: %w", folder, aside)
 		}
 		log.Error("the records on disk cannot be used: they are built again from the bus", "cause", err, "kept", kept)
-		s, err = load(folder, log)
+		s, err = openLog(folder, log)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trainerstore: open %s: %w", folder, err)
+		return nil, fmt.Errorf("localkv: open %s: %w", folder, err)
 	}
 	return s, nil
 }
 
-func load(folder string, log *slog.Logger) (*Store, error) {
+func openLog(folder string, log *slog.Logger) (*Store, error) {
 	s := &Store{log: log, places: map[string]segmentlog.Place{}}
 	deleted := map[string]segmentlog.Place{}
 	var err error
@@ -79,7 +77,7 @@ func load(folder string, log *slog.Logger) (*Store, error) {
 	return s, err
 }
 
-// encode returns the record of a key, which is deleted where its value is nil.
+// encode returns the record of a key, a deletion if its value is nil.
 func encode(key string, value []byte) []byte {
 	b := []byte{0}
 	if value != nil {
@@ -89,7 +87,7 @@ func encode(key string, value []byte) []byte {
 	return append(b, value...)
 }
 
-// decode reads what encode wrote. The value is a view of the record.
+// decode reads the output of encode. The value is a view of the record.
 func decode(record []byte) (key string, value []byte, there bool) {
 	n, size := binary.Uvarint(record[1:])
 	rest := record[1+size:]
@@ -111,13 +109,13 @@ func (s *Store) Load(fn func(key string, value []byte) error) error {
 			continue // deleted meanwhile
 		}
 		if err := fn(key, value); err != nil {
-			return fmt.Errorf("trainerstore: load: %w", err)
+			return fmt.Errorf("localkv: load: %w", err)
 		}
 	}
 	return nil
 }
 
-// Get returns a copy of one record, nil where there is none.
+// Get returns a copy of one record, nil if the key is missing.
 func (s *Store) Get(key string) ([]byte, error) {
 	s.mu.RLock()
 	p, there := s.places[key]
@@ -127,14 +125,13 @@ func (s *Store) Get(key string) ([]byte, error) {
 	}
 	record, err := p.Read()
 	if err != nil {
-		return nil, fmt.Errorf("trainerstore: get: %w", err)
+		return nil, fmt.Errorf("localkv: get: %w", err)
 	}
 	_, value, _ := decode(record)
 	return value, nil
 }
 
-// Save writes records, and deletes those whose value is nil: all of them, on
-// disk, or none.
+// Save writes records, and deletes the ones with a nil value: all of them, on disk, or none.
 func (s *Store) Save(changes map[string][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +142,7 @@ func (s *Store) Save(changes map[string][]byte) error {
 	}
 	places, err := s.records.Append(batch)
 	if err != nil {
-		return fmt.Errorf("trainerstore: save: %w", err)
+		return fmt.Errorf("localkv: save: %w", err)
 	}
 	for i, key := range keys {
 		if old, known := s.places[key]; known {
@@ -164,8 +161,8 @@ func (s *Store) Save(changes map[string][]byte) error {
 	return nil
 }
 
-// isCurrent reports whether a record is to be kept. That a key is deleted is, as
-// long as an older record of it may be left.
+// isCurrent reports whether a record must be kept. A deletion must, as long as an older record of
+// its key may be left.
 func (s *Store) isCurrent(p segmentlog.Place, record []byte, oldest bool) bool {
 	key, _, there := decode(record)
 	newest, known := s.places[key]
@@ -202,7 +199,7 @@ func (s *Store) Erase(match func(key string) bool) error {
 		return !match(key) && s.isCurrent(p, record, oldest)
 	}, s.moved)
 	if err != nil {
-		return fmt.Errorf("trainerstore: erase: %w", err)
+		return fmt.Errorf("localkv: erase: %w", err)
 	}
 	return nil
 }
@@ -210,7 +207,7 @@ func (s *Store) Erase(match func(key string) bool) error {
 // Close closes the store. Nothing may be called after it.
 func (s *Store) Close() error {
 	if err := s.records.Close(); err != nil {
-		return fmt.Errorf("trainerstore: close: %w", err)
+		return fmt.Errorf("localkv: close: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package trainerstore
+package localkv
 
 import (
 	"bytes"
@@ -12,7 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/filelock"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -20,11 +21,7 @@ var _ trainer.State = (*Store)(nil)
 
 func open(t *testing.T, path string) *Store {
 	t.Helper()
-	s, err := Open(path, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return check.Value(Open(path, slog.New(slog.DiscardHandler)))(t)
 }
 
 // all returns every record as "key=value", in the order in which they come.
@@ -43,15 +40,9 @@ func all(t *testing.T, s *Store) []string {
 func TestWhatIsSavedIsThereAfterReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "trainer.db")
 	s := open(t, path)
-	if err := s.Save(map[string][]byte{"b/2": []byte("two"), "a/1": []byte("one"), "c": {}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Save(map[string][]byte{"b/2": nil, "never": nil, "a/0": []byte("zero")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Save(map[string][]byte{"b/2": []byte("two"), "a/1": []byte("one"), "c": {}}))
+	check.OK(t, s.Save(map[string][]byte{"b/2": nil, "never": nil, "a/0": []byte("zero")}))
+	check.OK(t, s.Close())
 	s = open(t, path)
 	defer s.Close()
 	if got := strings.Join(all(t, s), " "); got != "a/0=zero a/1=one c=" {
@@ -68,22 +59,16 @@ func TestWhatIsSavedIsThereAfterReopening(t *testing.T) {
 func TestADamagedStoreIsSetAside(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder)
-	if _, err := Open(folder, slog.New(slog.DiscardHandler)); !errors.Is(err, filelock.ErrHeld) {
+	if _, err := Open(folder, slog.New(slog.DiscardHandler)); !errors.Is(err, files.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if err := s.Save(map[string][]byte{"a": []byte("1")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Save(map[string][]byte{"a": []byte("1")}))
+	check.OK(t, s.Close())
 	files, err := filepath.Glob(filepath.Join(folder, "*.segment"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%d segments, %v", len(files), err)
 	}
-	if err := os.WriteFile(files[0], []byte("something else"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(files[0], []byte("something else"), 0o600))
 	var log bytes.Buffer
 	if s, err = Open(folder, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 		t.Fatal(err)
@@ -100,9 +85,7 @@ func TestADamagedStoreIsSetAside(t *testing.T) {
 func TestLoadReturnsTheErrorOfItsFunction(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "trainer.db"))
 	defer s.Close()
-	if err := s.Save(map[string][]byte{"a": []byte("1")}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Save(map[string][]byte{"a": []byte("1")}))
 	stop := errors.New("stop")
 	if err := s.Load(func(string, []byte) error { return stop }); !errors.Is(err, stop) {
 		t.Fatal(err)
@@ -130,20 +113,14 @@ func TestItBehavesLikeAMap(t *testing.T) {
 					want[key] = string(changes[key])
 				}
 			}
-			if err := s.Save(changes); err != nil {
-				rt.Fatal(err)
-			}
+			check.OK(rt, s.Save(changes))
 			if rapid.Bool().Draw(rt, "restart") {
-				if err := s.Close(); err != nil {
-					rt.Fatal(err)
-				}
+				check.OK(rt, s.Close())
 				s = open(t, path)
 			}
 		}
 		got := map[string]string{}
-		if err := s.Load(func(key string, value []byte) error { got[key] = string(value); return nil }); err != nil {
-			rt.Fatal(err)
-		}
+		check.OK(rt, s.Load(func(key string, value []byte) error { got[key] = string(value); return nil }))
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			rt.Fatalf("got %v, want %v", got, want)
 		}

@@ -16,15 +16,44 @@ const (
 	maxBatchBytes = 16 << 20
 )
 
-// AtomicFrom is how many messages make an atomic batch cheaper than as many single ones where
+// atomicFrom is the number of messages from which an atomic batch is cheaper than single ones if
 // each is flushed to disk: it costs some four milliseconds once instead of a flush for every
 // message.
-const AtomicFrom = 16
+const atomicFrom = 16
 
-// PublishAtomic stores all messages, which are of one stream, or none, with one flush to disk.
-// An answer of the server that refuses them is a *jetstream.APIError.
-// See https://github.com/nats-io/nats-architecture-and-design, ADR-50.
-func PublishAtomic(ctx context.Context, nc *nats.Conn, msgs []*nats.Msg) error {
+// Store stores messages of one stream and waits for their acknowledgement. A refused batch has
+// stored nothing and hides its cause, and some servers and buckets know no batches. Sent alone,
+// each message is stored or returns its own cause.
+func Store(ctx context.Context, nc *nats.Conn, js jetstream.JetStream, msgs []*nats.Msg, opts ...jetstream.PublishOpt) error {
+	if len(msgs) >= atomicFrom {
+		if err := publishAtomic(ctx, nc, msgs); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	acks := make([]jetstream.PubAckFuture, 0, len(msgs))
+	for _, m := range msgs {
+		ack, err := js.PublishMsgAsync(m, opts...)
+		if err != nil {
+			return err
+		}
+		acks = append(acks, ack)
+	}
+	for _, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// publishAtomic stores all messages, which are of one stream, or none, with one flush to disk. If
+// the server refuses them, the error is a *jetstream.APIError. See
+// https://github.com/nats-io/nats-architecture-and-design, ADR-50.
+func publishAtomic(ctx context.Context, nc *nats.Conn, msgs []*nats.Msg) error {
 	id := nc.NewRespInbox()
 	last := len(msgs) - 1
 	for i, m := range msgs {

@@ -13,14 +13,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// connectTimeout bounds one try of one server, drainTimeout what is under way at the end.
+// connectTimeout limits one attempt to connect to one server, drainTimeout the work at the end.
 const (
 	connectTimeout = 5 * time.Second
 	drainTimeout   = 30 * time.Second
 )
 
-// ConnectConfig says where the servers are and who connects. At most one kind of
-// credentials is given.
+// ConnectConfig holds the servers' addresses and the client's credentials, at most one kind.
 type ConnectConfig struct {
 	URL  string // of one or more servers, separated by commas
 	Name string // of this process in the server's lists
@@ -30,7 +29,7 @@ type ConnectConfig struct {
 	Token           string
 
 	CAFile            string // of the authorities that are trusted; the system's
-	CertFile, KeyFile string // of this client, where the server asks for it
+	CertFile, KeyFile string // of this client, if the server requires it
 }
 
 func (c ConnectConfig) validate() error {
@@ -82,9 +81,9 @@ func (c ConnectConfig) credentials() ([]nats.Option, error) {
 	return nil, nil
 }
 
-// tls returns the options of an encrypted connection, none where nothing is
-// set; a server that asks for TLS gets it all the same. The files are read
-// again at each connect, so that renewed ones serve without a restart.
+// tls returns the options of an encrypted connection. Without settings it returns no options; a
+// server that demands TLS still gets it. The files are read again at each connect, so that
+// renewed ones serve without a restart.
 func (c ConnectConfig) tls() ([]nats.Option, error) {
 	var certificate nats.TLSCertHandler
 	var authorities nats.RootCAsHandler

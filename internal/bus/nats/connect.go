@@ -11,11 +11,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Connect returns a connection that comes up when a server is there, and comes back by
-// itself for as long as it is not closed, with its subscriptions, even after the server
-// refused its credentials: these may be renewed. The log tells losses and returns. Until
-// there is a connection calls fail with ErrDisconnected, which names the servers and the
-// cause. Drain ends the connection.
+// Connect returns a connection that comes up when a server is there, and reconnects by itself
+// until it is closed, with its subscriptions, even after the server refused its credentials: these
+// may be renewed. It logs losses and reconnects. Without a connection calls fail with
+// ErrDisconnected, which names the servers and the cause. Drain ends the connection.
 func Connect(cfg ConnectConfig, log *slog.Logger) (*nats.Conn, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (c ConnectConfig) options(log *slog.Logger) ([]nats.Option, error) {
 	return append(append(options, credentials...), encryption...), nil
 }
 
-// observers log what happens to the connection.
+// observers log events of the connection.
 func observers(log *slog.Logger) []nats.Option {
 	return []nats.Option{
 		nats.ConnectHandler(func(nc *nats.Conn) {
@@ -82,10 +81,9 @@ func observers(log *slog.Logger) []nats.Option {
 // reconnectWait is the time between two tries of one server, without jitter.
 const reconnectWait = 500 * time.Millisecond
 
-// Drain ends a connection: nothing new is received, what was received is
-// handled, what was sent is flushed. What is not done when ctx ends, or the
-// configured time, is given up, which is an error. One that is not connected
-// has nothing to drain.
+// Drain ends a connection: it receives nothing new, handles received messages and flushes sent
+// ones. If ctx or the configured time ends before, it gives up with an error. Without a
+// connection it does nothing.
 func Drain(ctx context.Context, nc *nats.Conn) error {
 	changes := nc.StatusChanged(nats.CLOSED)
 	defer nc.RemoveStatusListener(changes)
@@ -111,14 +109,14 @@ func Drain(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// whileConnected waits for a connection and returns a context that ends when
-// it is lost, with the loss as its cause. The caller has to call stop. An error
-// says that ctx has ended or that the connection is closed for good.
+// whileConnected waits for a connection and returns a context that ends when it is lost, with the
+// loss as its cause. The caller has to call stop. An error means that ctx has ended or that the
+// connection is closed for good.
 func whileConnected(ctx context.Context, nc *nats.Conn) (_ context.Context, stop func(), err error) {
 	changes := nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
 	defer nc.RemoveStatusListener(changes)
 	for {
-		// Listened to before it is asked: a loss in between is seen.
+		// It listens before it asks, so that it sees a loss in between.
 		losses := nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
 		if nc.IsConnected() {
 			connected, stop := untilLost(ctx, nc, losses)

@@ -19,21 +19,21 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 func write(t *testing.T, name string, content []byte) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
-	must(t, os.WriteFile(path, content, 0o600))
+	check.OK(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 
 // freePort returns a port that nobody listens on.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
+	l := check.Value(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -91,12 +91,9 @@ func names(err error, words []string) bool {
 }
 
 func TestCredentials(t *testing.T) {
-	user, err := nkeys.CreateUser()
-	must(t, err)
-	public, err := user.PublicKey()
-	must(t, err)
-	seed, err := user.Seed()
-	must(t, err)
+	user := check.Value(nkeys.CreateUser())(t)
+	public := check.Value(user.PublicKey())(t)
+	seed := check.Value(user.Seed())(t)
 	operator := operatorMode(t)
 	tests := []struct {
 		name string
@@ -110,7 +107,7 @@ func TestCredentials(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.URL = startServer(t, tt.opts).ClientURL()
-			must(t, dial(t, tt.cfg).Flush())
+			check.OK(t, dial(t, tt.cfg).Flush())
 			if begin(t, ConnectConfig{URL: tt.cfg.URL}).IsConnected() {
 				t.Error("the server asks for nothing")
 			}
@@ -120,7 +117,7 @@ func TestCredentials(t *testing.T) {
 
 func TestAUserInTheAddress(t *testing.T) {
 	s := startServer(t, server.Options{Username: "u", Password: "p"})
-	must(t, dial(t, ConnectConfig{URL: "nats://u:p@" + s.Addr().String()}).Flush())
+	check.OK(t, dial(t, ConnectConfig{URL: "nats://u:p@" + s.Addr().String()}).Flush())
 }
 
 type operated struct {
@@ -133,37 +130,29 @@ type operated struct {
 func operatorMode(t *testing.T) operated {
 	t.Helper()
 	keys := func(kp nkeys.KeyPair, err error) (nkeys.KeyPair, string) {
-		must(t, err)
-		public, err := kp.PublicKey()
-		must(t, err)
+		check.OK(t, err)
+		public := check.Value(kp.PublicKey())(t)
 		return kp, public
 	}
 	operator, operatorID := keys(nkeys.CreateOperator())
 	account, accountID := keys(nkeys.CreateAccount())
 	user, userID := keys(nkeys.CreateUser())
 	trusted := jwt.NewOperatorClaims(operatorID)
-	signed, err := trusted.Encode(operator)
-	must(t, err)
-	decoded, err := jwt.DecodeOperatorClaims(signed)
-	must(t, err)
-	accountJWT, err := jwt.NewAccountClaims(accountID).Encode(operator)
-	must(t, err)
-	userJWT, err := jwt.NewUserClaims(userID).Encode(account)
-	must(t, err)
-	seed, err := user.Seed()
-	must(t, err)
-	credentials, err := jwt.FormatUserConfig(userJWT, seed)
-	must(t, err)
+	signed := check.Value(trusted.Encode(operator))(t)
+	decoded := check.Value(jwt.DecodeOperatorClaims(signed))(t)
+	accountJWT := check.Value(jwt.NewAccountClaims(accountID).Encode(operator))(t)
+	userJWT := check.Value(jwt.NewUserClaims(userID).Encode(account))(t)
+	seed := check.Value(user.Seed())(t)
+	credentials := check.Value(jwt.FormatUserConfig(userJWT, seed))(t)
 	resolver := &server.MemAccResolver{}
-	must(t, resolver.Store(accountID, accountJWT))
+	check.OK(t, resolver.Store(accountID, accountJWT))
 	return operated{server.Options{TrustedOperators: []*jwt.OperatorClaims{decoded}, AccountResolver: resolver}, credentials}
 }
 
 func TestTLS(t *testing.T) {
 	serverCert, serverKey := servertest.Certificate(t)
 	cert, key := servertest.Certificate(t)
-	pair, err := tls.X509KeyPair(serverCert, serverKey)
-	must(t, err)
+	pair := check.Value(tls.X509KeyPair(serverCert, serverKey))(t)
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(cert)
 	s := startServer(t, server.Options{TLS: true, TLSVerify: true, TLSTimeout: 10, TLSConfig: &tls.Config{
@@ -230,22 +219,21 @@ func TestDrainHandlesWhatWasReceived(t *testing.T) {
 	s := startServer(t, server.Options{})
 	nc, other := dial(t, ConnectConfig{URL: s.ClientURL()}), dial(t, ConnectConfig{URL: s.ClientURL()})
 	release, handled := make(chan struct{}), 0
-	_, err := nc.Subscribe("s", func(*nats.Msg) { <-release; handled++ })
-	must(t, err)
-	must(t, nc.Flush())
+	check.Value(nc.Subscribe("s", func(*nats.Msg) { <-release; handled++ }))(t)
+	check.OK(t, nc.Flush())
 	for range 100 {
-		must(t, other.Publish("s", nil))
+		check.OK(t, other.Publish("s", nil))
 	}
-	must(t, other.Flush())
-	must(t, nc.Flush())
+	check.OK(t, other.Flush())
+	check.OK(t, nc.Flush())
 	done := make(chan error, 1)
 	go func() { done <- Drain(patient(t), nc) }()
 	close(release)
-	must(t, receive(t, done))
+	check.OK(t, receive(t, done))
 	if handled != 100 || !nc.IsClosed() {
 		t.Errorf("%d messages handled, closed %v", handled, nc.IsClosed())
 	}
-	must(t, Drain(t.Context(), nc)) // again
+	check.OK(t, Drain(t.Context(), nc)) // again
 }
 
 func TestDrainGivesUpAtItsDeadline(t *testing.T) {
@@ -253,9 +241,8 @@ func TestDrainGivesUpAtItsDeadline(t *testing.T) {
 	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
 	release := make(chan struct{})
 	begun := make(chan struct{})
-	_, err := nc.Subscribe("s", func(*nats.Msg) { close(begun); <-release })
-	must(t, err)
-	must(t, nc.Publish("s", nil))
+	check.Value(nc.Subscribe("s", func(*nats.Msg) { close(begun); <-release }))(t)
+	check.OK(t, nc.Publish("s", nil))
 	receive(t, begun)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Erase deletes the keys that match, and returns how many they were. Whoever watches the
-// bucket is told.
+// Erase deletes the matching keys and returns their number. Watches of the bucket see the
+// deletes.
 func (k *KV) Erase(ctx context.Context, match func(key string) bool) (n int, err error) {
 	kv, err := k.bucket(ctx)
 	if err != nil {
@@ -24,11 +24,12 @@ func (k *KV) Erase(ctx context.Context, match func(key string) bool) (n int, err
 	return n, k.failed("erase", "", err)
 }
 
-// ErasedKey is a key of buckets from which something was erased. It has the newest record
-// of the bucket's stream then, so that nothing has to keep what was erased in that place.
+// ErasedKey is a key of buckets with erasures. Its record becomes the newest of the bucket's
+// stream, so that the stream need not keep an erased record as its last.
 const ErasedKey = "erased"
 
-// ForgetErased removes the notes that keys that match were deleted: they name them.
+// ForgetErased removes the delete markers of the matching keys, because they hold the names of
+// the keys.
 func (k *KV) ForgetErased(ctx context.Context, match func(key string) bool) error {
 	all, err := k.all(ctx, match)
 	if err != nil || len(all) == 0 {

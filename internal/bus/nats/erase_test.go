@@ -9,7 +9,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // Erased keys are gone, those who watch are told, and then nothing names them.
@@ -24,8 +25,7 @@ func TestErase(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	for _, key := range []string{"acme.a", "acme.b", "other.a"} {
-		_, err := kv.Put(t.Context(), key, []byte("v"))
-		must(t, err)
+		check.Value(kv.Put(t.Context(), key, []byte("v")))(t)
 	}
 	gone := make(chan string)
 	watching, stop := context.WithCancel(t.Context())
@@ -51,7 +51,7 @@ func TestErase(t *testing.T) {
 		t.Errorf("a watch is told of %q", told)
 	}
 	for range 2 {
-		must(t, kv.ForgetErased(t.Context(), acme))
+		check.OK(t, kv.ForgetErased(t.Context(), acme))
 	}
 	all, err := kv.all(t.Context(), acme)
 	if len(all) > 0 || err != nil {
@@ -64,5 +64,5 @@ func TestErase(t *testing.T) {
 		t.Error(e, err)
 	}
 	stop()
-	must(t, <-ended)
+	check.OK(t, <-ended)
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/toolstream/toolstream/internal/redact"
+	"github.com/toolstream/toolstream/internal/kit/redact"
 )
 
-// ErrDisconnected is in the error of what was asked while there is no
-// connection to a server. It comes at once: nothing is sent late.
+// ErrDisconnected is in the error of a call without a connection to a server. The call fails at
+// once: nothing is sent later.
 var ErrDisconnected = errors.New("not connected to NATS")
 
 // ErrTooLarge is in the error for a request or value that exceeds the largest
@@ -41,7 +41,7 @@ func disconnected(nc *nats.Conn) error {
 	return fmt.Errorf("%w at %s", ErrDisconnected, where)
 }
 
-// LastError returns the last error of a connection, without what is secret; nil for none.
+// LastError returns the last error of a connection without secrets, nil if it had no error.
 func LastError(nc *nats.Conn) error {
 	if err := nc.LastError(); err != nil {
 		return hide(nc, err)
@@ -49,8 +49,8 @@ func LastError(nc *nats.Conn) error {
 	return nil
 }
 
-// hide returns an error of the server without the credentials that it was sent: a server, or
-// what stands in front of it, may repeat them.
+// hide returns an error of the server without the credentials that it was sent: a server or a
+// proxy may repeat them.
 func hide(nc *nats.Conn, err error) error {
 	secrets := []string{nc.Opts.Token, nc.Opts.Password}
 	for _, server := range nc.Opts.Servers { // as they were set
@@ -75,7 +75,7 @@ func hide(nc *nats.Conn, err error) error {
 func redacted(servers []string) []string {
 	out := make([]string, len(servers))
 	for i, s := range servers {
-		out[i] = "an address that cannot be read" // what cannot be read may be secret anywhere
+		out[i] = "an address that cannot be read" // an unreadable address may contain a secret anywhere
 		if u, err := url.Parse(s); err == nil && u.Host != "" {
 			out[i] = u.Scheme + "://" + u.Host
 		}

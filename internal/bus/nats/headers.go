@@ -13,12 +13,12 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// HeaderTimeout says how many milliseconds the caller waits for the answer, from
-// when the service receives the request.
+// HeaderTimeout gives the caller's timeout in milliseconds, from when the service receives the
+// request.
 const HeaderTimeout = "toolstream-timeout-ms"
 
-// headers are those of a request, by their names in small letters: a gateway from HTTP
-// writes them with capitals.
+// headers are the headers of a request by their names in lower case, because a gateway from
+// HTTP capitalises them.
 type headers micro.Headers
 
 func headersOf(h micro.Headers) headers {
@@ -32,7 +32,7 @@ func headersOf(h micro.Headers) headers {
 
 var _ propagation.TextMapCarrier = headers(nil)
 
-// Get returns the first value of a header, empty where there is none.
+// Get returns the first value of a header, empty if it is missing.
 func (h headers) Get(name string) string { return micro.Headers(h).Get(name) }
 
 // Set replaces a header.
@@ -41,7 +41,7 @@ func (h headers) Set(name, value string) { h[name] = []string{value} }
 // Keys returns the names, sorted.
 func (h headers) Keys() []string { return slices.Sorted(maps.Keys(h)) }
 
-// timeout returns how long the caller waits, most where it does not say.
+// timeout returns how long the caller waits, most by default.
 func (h headers) timeout(most time.Duration) (time.Duration, error) {
 	value := h.Get(HeaderTimeout)
 	if value == "" {

@@ -8,18 +8,18 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// HistoryConfig describes a bucket of which the last values of each key are kept.
+// HistoryConfig describes a bucket that keeps the last values of each key.
 type HistoryConfig struct {
 	KVConfig
 	Values int   // of each key
 	Bytes  int64 // of all together, above which the oldest go
 }
 
-// History is a bucket of which the last values of each key are kept, in the order in which they
-// came. Keys consist of tokens as those of KV do. It is made by its first use.
+// History is a bucket that keeps the last values of each key, in the order of their arrival. It
+// takes the keys of a KV. The first use creates it.
 type History struct{ kv *KV }
 
 // NewHistory returns a bucket.
@@ -32,11 +32,11 @@ func NewHistory(cfg HistoryConfig, conn *nats.Conn) (*History, error) {
 	return &History{kv}, nil
 }
 
-// MaxValue is that of KV.
+// MaxValue is KV.MaxValue.
 func (h *History) MaxValue() int { return h.kv.MaxValue() }
 
-// Append adds values behind those that are there, in their order; of an entry its key and value
-// count. After an error any part of them may be there.
+// Append adds the values of entries, in their order, to the values of their keys. After an
+// error any part of them may be there.
 func (h *History) Append(ctx context.Context, entries []stream.Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -50,47 +50,19 @@ func (h *History) Append(ctx context.Context, entries []stream.Entry) error {
 		m := &nats.Msg{Subject: h.subject(e.Key), Data: e.Value}
 		if len(batch) == maxBatch || len(batch) > 0 && size+m.Size() > maxBatchBytes {
 			if err == nil {
-				err = h.store(ctx, batch)
+				err = Store(ctx, h.kv.conn, h.kv.js, batch)
 			}
 			batch, size = nil, 0
 		}
 		batch, size = append(batch, m), size+m.Size()
 	}
 	if err == nil {
-		err = h.store(ctx, batch)
+		err = Store(ctx, h.kv.conn, h.kv.js, batch)
 	}
 	return h.kv.failed("append", "", err)
 }
 
 func (h *History) subject(key string) string { return "$KV." + h.kv.cfg.Bucket + "." + key }
-
-// store stores messages of one batch. A server, or a bucket, that knows no batches refuses them
-// whole.
-func (h *History) store(ctx context.Context, batch []*nats.Msg) error {
-	if len(batch) >= AtomicFrom {
-		if err := PublishAtomic(ctx, h.kv.conn, batch); err == nil || ctx.Err() != nil {
-			return err
-		}
-	}
-	acks := make([]jetstream.PubAckFuture, 0, len(batch))
-	for _, m := range batch {
-		ack, err := h.kv.js.PublishMsgAsync(m)
-		if err != nil {
-			return err
-		}
-		acks = append(acks, ack)
-	}
-	for _, ack := range acks {
-		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
 
 // Values returns the values of a key, the oldest first.
 func (h *History) Values(ctx context.Context, key string) (out [][]byte, err error) {
@@ -124,8 +96,7 @@ func (h *History) Values(ctx context.Context, key string) (out [][]byte, err err
 	}
 }
 
-// All calls fn with all values of the keys that begin with prefix, those of one key with the
-// oldest first.
+// All calls fn with all values of the keys with a prefix, the oldest value of each key first.
 func (h *History) All(ctx context.Context, prefix string, fn func(key string, value []byte) error) error {
 	if !h.kv.conn.IsConnected() {
 		return h.kv.failed("list", prefix, disconnected(h.kv.conn))
@@ -148,8 +119,8 @@ func (h *History) Forget(ctx context.Context, key string) error {
 	return h.kv.failed("forget", key, err)
 }
 
-// Erase removes the keys below a prefix that ends with a dot, with all their values and the
-// notes that they were there, and returns how many keys they were.
+// Erase removes the keys below a prefix that ends with a dot, with all their values and delete
+// markers, and returns the number of keys.
 func (h *History) Erase(ctx context.Context, prefix string) (n int, err error) {
 	n, err = h.purge(ctx, h.subject(prefix)+">")
 	if err == nil {
@@ -177,8 +148,8 @@ func (h *History) purge(ctx context.Context, pattern string) (n int, err error) 
 // kvStream begins the names of the streams of buckets.
 const kvStream = "KV_"
 
-// make makes the bucket as KV does, but for what that knows nothing of: batches, and that the
-// oldest values go where there is no room.
+// make creates the bucket as KV does, with two additions: batches, and dropping the oldest
+// values if the bucket is full.
 func (c *HistoryConfig) make(ctx context.Context, js jetstream.JetStream) (jetstream.KeyValue, error) {
 	_, err := js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: kvStream + c.Bucket, Subjects: []string{"$KV." + c.Bucket + ".>"}, Storage: jetstream.FileStorage, Replicas: max(c.Replicas, 1),

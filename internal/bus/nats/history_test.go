@@ -11,14 +11,13 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func openHistory(t *testing.T, nc *nats.Conn, bytes int64) *History {
 	t.Helper()
-	h, err := NewHistory(HistoryConfig{KVConfig: KVConfig{Bucket: "history"}, Values: 3, Bytes: bytes}, nc)
-	must(t, err)
-	return h
+	return check.Value(NewHistory(HistoryConfig{KVConfig: KVConfig{Bucket: "history"}, Values: 3, Bytes: bytes}, nc))(t)
 }
 
 func entriesOf(keyed ...string) (out []stream.Entry) {
@@ -31,8 +30,7 @@ func entriesOf(keyed ...string) (out []stream.Entry) {
 
 func valuesOf(t *testing.T, h *History, key string) string {
 	t.Helper()
-	values, err := h.Values(t.Context(), key)
-	must(t, err)
+	values := check.Value(h.Values(t.Context(), key))(t)
 	var out []string
 	for _, v := range values {
 		out = append(out, string(v))
@@ -42,7 +40,7 @@ func valuesOf(t *testing.T, h *History, key string) string {
 
 func all(t *testing.T, h *History, prefix string) (out []string) {
 	t.Helper()
-	must(t, h.All(t.Context(), prefix, func(key string, value []byte) error {
+	check.OK(t, h.All(t.Context(), prefix, func(key string, value []byte) error {
 		out = append(out, key+"="+string(value))
 		return nil
 	}))
@@ -60,12 +58,12 @@ func TestAHistoryKeepsTheLastValuesOfEachKey(t *testing.T) {
 	if got := valuesOf(t, h, "a.one"); got != "" {
 		t.Errorf("of nothing there is %s", got)
 	}
-	must(t, h.Append(t.Context(), entriesOf("a.one=1", "a.two=1", "b.one=1")))
+	check.OK(t, h.Append(t.Context(), entriesOf("a.one=1", "a.two=1", "b.one=1")))
 	many := []string{}
 	for i := range 2*maxBatch + 2 {
 		many = append(many, fmt.Sprintf("a.one=%d", i))
 	}
-	must(t, h.Append(t.Context(), entriesOf(many...)))
+	check.OK(t, h.Append(t.Context(), entriesOf(many...)))
 	nc.Close()
 	stopServer(s)
 	s = startServer(t, server.Options{JetStream: true, StoreDir: place, SyncAlways: true})
@@ -79,7 +77,7 @@ func TestAHistoryKeepsTheLastValuesOfEachKey(t *testing.T) {
 	if got := all(t, h, "a."); !slices.Equal(got, []string{"a.one=1999", "a.one=2000", "a.one=2001", "a.two=1"}) {
 		t.Errorf("below a there are %q", got)
 	}
-	must(t, h.Forget(t.Context(), "a.two"))
+	check.OK(t, h.Forget(t.Context(), "a.two"))
 	if n, err := h.Erase(t.Context(), "a."); n != 1 || err != nil {
 		t.Errorf("%d keys erased, %v", n, err)
 	}
@@ -100,7 +98,7 @@ func TestAFullHistoryDropsTheOldest(t *testing.T) {
 	h := openHistory(t, nc, 64<<10)
 	big := strings.Repeat("x", 10<<10)
 	for i := range 20 {
-		must(t, h.Append(t.Context(), entriesOf(fmt.Sprintf("a.%d=%s", i, big))))
+		check.OK(t, h.Append(t.Context(), entriesOf(fmt.Sprintf("a.%d=%s", i, big))))
 	}
 	kept := all(t, h, "a.")
 	if len(kept) < 4 || len(kept) > 6 || valuesOf(t, h, "a.19") != big || valuesOf(t, h, "a.0") != "" {
@@ -114,7 +112,7 @@ func TestAHistoryWithoutAServer(t *testing.T) {
 	g := newGate(t, s.Addr().String())
 	nc := dial(t, ConnectConfig{URL: g.url()})
 	h := openHistory(t, nc, 0)
-	must(t, h.Append(t.Context(), entriesOf("a.one=1")))
+	check.OK(t, h.Append(t.Context(), entriesOf("a.one=1")))
 	g.cut(t, nc)
 	for name, do := range map[string]func(context.Context) error{
 		"append": func(ctx context.Context) error { return h.Append(ctx, entriesOf("a.one=2")) },

@@ -11,24 +11,24 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
 // KVConfig names a bucket.
 type KVConfig struct {
 	Bucket   string
-	Replicas int // servers that hold a copy where the bucket is made; 1 when 0
+	Replicas int // servers that hold a copy, when the bucket is made; 1 when 0
 
-	TTL time.Duration // after which a value is gone, where the bucket is made; 0: never
+	TTL time.Duration // lifetime of a value, when the bucket is made; 0: unlimited
 }
 
-// KV is a bucket of small values that every process watches: versions of weights,
-// settings. Keys consist of letters, digits and -/_=. characters. A value and
-// what the protocol adds has to fit one message of the server: MaxValue.
+// KV is a bucket of small values that every process watches: versions of weights, settings. Keys
+// consist of letters, digits and -/_=. characters. A value and the protocol's overhead have to fit
+// one message of the server: MaxValue.
 //
-// The first use looks the bucket up, and makes it if it is not there, so that a
-// process can start while the server is away. Without a connection a call fails at
-// once with ErrDisconnected; a watch waits instead.
+// The first use looks the bucket up, and makes it if it is missing, so that a process can start
+// while the server is away. Without a connection a call fails at once with ErrDisconnected; a
+// watch waits instead.
 type KV struct {
 	cfg   KVConfig
 	conn  *nats.Conn
@@ -135,7 +135,7 @@ func (k *KV) Get(ctx context.Context, key string) (stream.Entry, error) {
 	return entry(e), nil
 }
 
-// Delete removes a key; one that is not there is no error.
+// Delete removes a key. A missing key is not an error.
 func (k *KV) Delete(ctx context.Context, key string) error {
 	kv, err := k.bucket(ctx)
 	if err == nil {
@@ -177,8 +177,8 @@ func entry(e jetstream.KeyValueEntry) stream.Entry {
 	return out
 }
 
-// failed names what failed, and gives errors the port's names. A bucket that is
-// gone is looked up, and made, by the next use.
+// failed adds the operation and key to an error, and maps errors to the port's. If the bucket is
+// gone, the next use looks it up and makes it.
 func (k *KV) failed(op, key string, err error) error {
 	var api *jetstream.APIError
 	switch {

@@ -12,15 +12,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func openKV(t *testing.T, nc *nats.Conn, bucket string) *KV {
 	t.Helper()
-	kv, err := NewKV(KVConfig{Bucket: bucket}, nc)
-	must(t, err)
-	return kv
+	return check.Value(NewKV(KVConfig{Bucket: bucket}, nc))(t)
 }
 
 func TestKV(t *testing.T) {
@@ -42,11 +41,9 @@ func TestABucketIsMadeAsItIsConfigured(t *testing.T) {
 	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
 	defer nc.Close()
 	for _, ttl := range []time.Duration{0, time.Hour} {
-		kv, err := NewKV(KVConfig{Bucket: "ttl" + strconv.Itoa(int(ttl)), TTL: ttl}, nc)
-		must(t, err)
-		must(t, kv.Open(t.Context()))
-		status, err := (*kv.found.Load()).Status(t.Context())
-		must(t, err)
+		kv := check.Value(NewKV(KVConfig{Bucket: "ttl" + strconv.Itoa(int(ttl)), TTL: ttl}, nc))(t)
+		check.OK(t, kv.Open(t.Context()))
+		status := check.Value((*kv.found.Load()).Status(t.Context()))(t)
 		if status.TTL() != ttl {
 			t.Errorf("values are kept for %s, not %s", status.TTL(), ttl)
 		}
@@ -97,8 +94,7 @@ func (w *watching) want(t *testing.T, key, value string) {
 
 func put(t *testing.T, kv *KV, key, value string) {
 	t.Helper()
-	_, err := kv.Put(patient(t), key, []byte(value))
-	must(t, err)
+	check.Value(kv.Put(patient(t), key, []byte(value)))(t)
 }
 
 func TestAWatchMissesNothingOverALostConnection(t *testing.T) {
@@ -115,7 +111,7 @@ func TestAWatchMissesNothingOverALostConnection(t *testing.T) {
 			t.Fatalf("the watch ended with %v, want ErrDisconnected", err)
 		}
 		put(t, near, "w.b", "away")
-		must(t, near.Delete(patient(t), "w.a"))
+		check.OK(t, near.Delete(patient(t), "w.a"))
 		g.mend(t, far)
 		w.want(t, "w.b", "away")
 		w.want(t, "w.a", "")
@@ -153,10 +149,10 @@ func TestValuesHaveALargestSize(t *testing.T) {
 	opts := withStore(t)
 	opts.MaxPayload = 64 << 10
 	kv := openKV(t, dial(t, ConnectConfig{URL: startServer(t, opts).ClientURL()}), "b")
-	must(t, kv.Open(patient(t)))
+	check.OK(t, kv.Open(patient(t)))
 	most := kv.MaxValue()
 	revision, err := kv.Create(patient(t), "a", bytes.Repeat([]byte("x"), most))
-	must(t, err)
+	check.OK(t, err)
 	if _, err = kv.Update(patient(t), "a", bytes.Repeat([]byte("y"), most), revision); err != nil {
 		t.Errorf("the largest value: %v", err)
 	}
@@ -173,7 +169,7 @@ func TestABucketThatIsGoneIsMadeAgain(t *testing.T) {
 	nc := dial(t, ConnectConfig{URL: startServer(t, withStore(t)).ClientURL()})
 	kv := openKV(t, nc, "b")
 	put(t, kv, "a", "1")
-	must(t, kv.js.DeleteKeyValue(patient(t), "b"))
+	check.OK(t, kv.js.DeleteKeyValue(patient(t), "b"))
 	if _, err := kv.Put(patient(t), "a", []byte("2")); err == nil {
 		t.Error("a put into a bucket that is gone succeeded")
 	}
@@ -191,7 +187,7 @@ func TestAWatchNoticesThatItsBucketIsGone(t *testing.T) {
 	w := watch(t, watched, "w.")
 	w.want(t, "w.a", "1")
 	receive(t, w.current)
-	must(t, writer.js.DeleteKeyValue(patient(t), "b"))
+	check.OK(t, writer.js.DeleteKeyValue(patient(t), "b"))
 	if err := receive(t, w.losses); err == nil || errors.Is(err, ErrDisconnected) {
 		t.Errorf("the watch ended with %v", err)
 	}
@@ -212,8 +208,7 @@ func TestCallersLookForTheBucketByThemselves(t *testing.T) {
 	s := startServer(t, server.Options{})
 	nc := dial(t, ConnectConfig{URL: s.ClientURL()})
 	asked := make(chan struct{}, 2)
-	_, err := nc.Subscribe("$JS.API.STREAM.INFO.KV_b", func(*nats.Msg) { asked <- struct{}{} })
-	must(t, err)
+	check.Value(nc.Subscribe("$JS.API.STREAM.INFO.KV_b", func(*nats.Msg) { asked <- struct{}{} }))(t)
 	kv := openKV(t, nc, "b")
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)

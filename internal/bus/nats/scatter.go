@@ -16,8 +16,8 @@ type ScatterGather struct {
 	answer  func(request []byte) []byte
 }
 
-// NewScatterGather returns a ScatterGather on a subject, on which this process answers
-// requests with answer while Run runs.
+// NewScatterGather returns a ScatterGather on a subject. While Run runs, this process answers
+// requests with answer.
 func NewScatterGather(conn *nats.Conn, subject string, answer func(request []byte) []byte) *ScatterGather {
 	return &ScatterGather{conn: conn, subject: subject, answer: answer}
 }
@@ -25,7 +25,7 @@ func NewScatterGather(conn *nats.Conn, subject string, answer func(request []byt
 // Run answers until ctx ends.
 func (g *ScatterGather) Run(ctx context.Context) error {
 	s, err := g.conn.Subscribe(g.subject, func(m *nats.Msg) {
-		_ = m.Respond(g.answer(m.Data)) // a missing answer is no error for the asker
+		_ = m.Respond(g.answer(m.Data)) // the asker tolerates missing answers
 	})
 	if err != nil {
 		return fmt.Errorf("nats: answer on %s: %w", g.subject, err)
@@ -35,8 +35,8 @@ func (g *ScatterGather) Run(ctx context.Context) error {
 	return nil
 }
 
-// Ask sends a request to all processes and returns the answers that came until
-// nothing came for as long as wait. No answer is no error.
+// Ask sends a request to all processes and returns the answers that came until nothing came for
+// as long as wait. It is not an error if no process answers.
 func (g *ScatterGather) Ask(ctx context.Context, request []byte, wait time.Duration) ([][]byte, error) {
 	if !g.conn.IsConnected() {
 		return nil, disconnected(g.conn)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestAllProcessesAnswer(t *testing.T) {
@@ -23,10 +25,7 @@ func TestAllProcessesAnswer(t *testing.T) {
 		})
 	}
 	for {
-		answers, err := asker.Ask(t.Context(), []byte("?"), 100*time.Millisecond)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answers := check.Value(asker.Ask(t.Context(), []byte("?"), 100*time.Millisecond))(t)
 		var names []string
 		for _, a := range answers {
 			names = append(names, string(a))

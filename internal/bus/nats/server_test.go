@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // patience bounds what a test waits for on a busy machine.
@@ -22,13 +24,6 @@ func patient(t *testing.T) context.Context {
 	return ctx
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // startServer starts a server in process on a free port of loopback.
 func startServer(t *testing.T, opts server.Options) *server.Server {
 	t.Helper()
@@ -36,8 +31,7 @@ func startServer(t *testing.T, opts server.Options) *server.Server {
 	if opts.Port == 0 {
 		opts.Port = server.RANDOM_PORT
 	}
-	s, err := server.NewServer(&opts)
-	must(t, err)
+	s := check.Value(server.NewServer(&opts))(t)
 	s.Start()
 	t.Cleanup(func() { stopServer(s) })
 	if !s.ReadyForConnections(patience) {
@@ -66,8 +60,7 @@ func dial(t *testing.T, cfg ConnectConfig) *nats.Conn {
 // begin returns a connection that may not be up yet.
 func begin(t *testing.T, cfg ConnectConfig) *nats.Conn {
 	t.Helper()
-	nc, err := Connect(cfg, slog.New(slog.DiscardHandler))
-	must(t, err)
+	nc := check.Value(Connect(cfg, slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(nc.Close)
 	return nc
 }
@@ -86,8 +79,7 @@ type gate struct {
 
 func newGate(t *testing.T, serverAddr string) *gate {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
+	l := check.Value(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	g := &gate{listener: l, server: serverAddr, arrivals: make(chan struct{}, 1)}
 	g.work.Go(g.accept)
 	t.Cleanup(func() {

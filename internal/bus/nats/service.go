@@ -20,8 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -38,18 +38,16 @@ type Config struct {
 	Name        string // letters, digits, - and _
 	Version     string // semantic version; any other counts as 0.0.0
 	Description string
-	Subject     string // with the name of the caller behind it: SUBJECT.NAME
+	// Subject is followed by the caller's name: SUBJECT.TENANT or SUBJECT.TENANT.NAME. The server
+	// that carries the requests must ensure that no client uses the name of another one.
+	Subject string
 
-	// Caller returns whose a name is. The server that carries the requests has to see to it
-	// that nobody uses another's. An error refuses the request.
-	Caller func(name string) (identity.Caller, error)
-
-	// Admit counts a request of the caller of ctx of so many bytes. An error refuses it (429),
-	// until it may come again after so many seconds. Nil: there are no limits.
+	// Admit counts a request of the caller of ctx of so many bytes. An error refuses it (429), and
+	// again is the number of seconds until the next attempt. Nil sets no limits.
 	Admit func(ctx context.Context, bytes int) (again int, err error)
 
-	// Status returns the HTTP status of an error of the handler. Nil: 422 for
-	// a *schema.Invalid, 504 for a deadline, 503 for all else.
+	// Status returns the HTTP status of an error of the handler. Nil: 422 for a *schema.Invalid,
+	// 504 for a deadline, 503 for all others.
 	Status func(error) int
 
 	Logger *slog.Logger         // of panics
@@ -59,9 +57,9 @@ type Config struct {
 // Handler answers one request in bytes.
 type Handler func(ctx context.Context, caller identity.Caller, request []byte) ([]byte, error)
 
-// Named returns the caller whose name is TENANT or TENANT.SUBJECT: a reader without groups.
-// It is for servers of which the permissions let each client publish under its own name only.
-func Named(name string) (identity.Caller, error) {
+// callerOf returns the caller whose name is TENANT or TENANT.SUBJECT: a reader without groups.
+// The permissions of the server must allow each client to publish under its own name only.
+func callerOf(name string) (identity.Caller, error) {
 	tenant, subject, named := strings.Cut(name, ".")
 	if err := schema.ValidateTenant(tenant); err != nil {
 		return identity.Caller{}, err
@@ -129,9 +127,9 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain takes no new requests, then answers those that are here. Stop only
-// begins to; the server has stopped sending once it answers a flush, and what
-// it had sent by then is received once a barrier is through.
+// drain stops receiving and answers the requests that have arrived. Stop only begins this: the
+// server has stopped sending once it answers a flush, and its earlier messages are received
+// once a barrier is through.
 func (s *Service) drain(ctx context.Context, svc micro.Service) error {
 	err := svc.Stop()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -145,7 +143,7 @@ func (s *Service) drain(ctx context.Context, svc micro.Service) error {
 		}
 	}
 	s.work.Wait()
-	// Without a connection there is no reader for what is not flushed.
+	// Without a connection nobody reads the unflushed answers.
 	_ = s.conn.FlushWithContext(ctx)
 	return err
 }
@@ -168,7 +166,7 @@ func (s *Service) receive(ctx context.Context, req micro.Request) {
 
 func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Time) {
 	header := headersOf(req.Headers())
-	caller, err := s.cfg.Caller(strings.TrimPrefix(req.Subject(), s.cfg.Subject+"."))
+	caller, err := callerOf(strings.TrimPrefix(req.Subject(), s.cfg.Subject+"."))
 	if err != nil {
 		s.fail(req, err)
 		return
@@ -189,10 +187,10 @@ func (s *Service) answer(ctx context.Context, req micro.Request, arrived time.Ti
 	}
 	ctx, cancel := context.WithDeadline(propagation.TraceContext{}.Extract(ctx, header), arrived.Add(patience))
 	defer cancel()
-	ctx, span := s.cfg.Traces.Tracer(tracing.Scope).Start(ctx, "answer "+s.cfg.Subject, trace.WithSpanKind(trace.SpanKindServer))
-	span.SetAttributes(tracing.Tenant.String(caller.Tenant))
+	ctx, span := s.cfg.Traces.Tracer(telemetry.Scope).Start(ctx, "answer "+s.cfg.Subject, trace.WithSpanKind(trace.SpanKindServer))
+	span.SetAttributes(telemetry.Tenant.String(caller.Tenant))
 	body, err := s.inSlot(ctx, caller, req.Data())
-	tracing.End(span, err)
+	telemetry.EndSpan(span, err)
 	if err != nil {
 		s.fail(req, err)
 		return
@@ -221,7 +219,7 @@ func (s *Service) inSlot(ctx context.Context, caller identity.Caller, request []
 	return body, err
 }
 
-// overhead is room for headers and what the protocol adds to a message.
+// overhead is room for headers and the protocol's part of a message.
 const overhead = 512
 
 func (s *Service) respond(req micro.Request, body []byte) {
@@ -233,13 +231,13 @@ func (s *Service) respond(req micro.Request, body []byte) {
 	s.send(&nats.Msg{Subject: req.Reply(), Data: body})
 }
 
-// send sends an answer by itself: a micro.Request belongs to the one who calls
-// receive, for its statistics, and may not be answered once that has returned.
+// send sends an answer by itself: a micro.Request belongs to the caller of receive, for its
+// statistics, and must not be answered once that has returned.
 func (s *Service) send(answer *nats.Msg) {
 	if answer.Subject == "" {
 		return // no caller waits for it
 	}
-	_ = s.conn.PublishMsg(answer) // where the connection is gone, so is the caller
+	_ = s.conn.PublishMsg(answer) // if the connection is gone, so is the caller
 }
 
 // problem is an error answer (RFC 9457), the same body as over HTTP.
@@ -257,7 +255,7 @@ func (s *Service) fail(req micro.Request, err error) {
 	s.refuse(req, status, err.Error())
 }
 
-// headerAgain says after how many seconds a request that was over a limit may come again.
+// headerAgain gives the number of seconds until a request over a limit may be repeated.
 const headerAgain = "Retry-After"
 
 // refuse answers with a problem, and with further headers as pairs of names and values.

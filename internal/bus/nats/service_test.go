@@ -23,9 +23,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
-	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -59,18 +60,8 @@ func serveWith(t *testing.T, cfg Config, nc *nats.Conn, h Handler) {
 }
 
 func run(t *testing.T, cfg Config, nc *nats.Conn, h Handler) (stop func()) {
-	cfg.Name, cfg.Subject, cfg.Caller, cfg.Logger = "test", subject, Named, slog.New(slog.NewTextHandler(io.Discard, nil))
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- NewService(cfg, nc, h).Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := receive(t, ended); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(stop)
-	return stop
+	cfg.Name, cfg.Subject, cfg.Logger = "test", subject, slog.New(slog.NewTextHandler(io.Discard, nil))
+	return check.Run(t, NewService(cfg, nc, h).Run)
 }
 
 // awaitService waits until the service can be asked by way of nc.
@@ -80,7 +71,7 @@ func awaitService(t *testing.T, nc *nats.Conn) {
 	for {
 		info, err := nc.RequestWithContext(ctx, "$SRV.INFO.test", nil)
 		if !errors.Is(err, nats.ErrNoResponders) {
-			must(t, err)
+			check.OK(t, err)
 			// The service can be found before it has its endpoint.
 			if bytes.Contains(info.Data, []byte(`"subject"`)) {
 				return
@@ -92,7 +83,7 @@ func awaitService(t *testing.T, nc *nats.Conn) {
 func awaitConnected(t *testing.T, nc *nats.Conn) {
 	t.Helper()
 	_, stop, err := whileConnected(patient(t), nc)
-	must(t, err)
+	check.OK(t, err)
 	stop()
 }
 
@@ -104,8 +95,7 @@ func ask(t *testing.T, nc *nats.Conn, body []byte, header ...string) (answer str
 	for i := 0; i < len(header); i += 2 {
 		msg.Header[header[i]] = append(msg.Header[header[i]], header[i+1])
 	}
-	reply, err := nc.RequestMsg(msg, patience)
-	must(t, err)
+	reply := check.Value(nc.RequestMsg(msg, patience))(t)
 	status, detail = refusal(t, reply)
 	return string(reply.Data), status, detail
 }
@@ -183,11 +173,10 @@ func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 		<-release
 		return nil, nil
 	})
-	answers, err := nc.SubscribeSync("answers")
-	must(t, err)
-	must(t, answers.SetPendingLimits(-1, -1))
+	answers := check.Value(nc.SubscribeSync("answers"))(t)
+	check.OK(t, answers.SetPendingLimits(-1, -1))
 	for range parallel {
-		must(t, nc.PublishRequest(asked, "answers", nil))
+		check.OK(t, nc.PublishRequest(asked, "answers", nil))
 	}
 	for range parallel {
 		receive(t, begun)
@@ -197,11 +186,10 @@ func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 	}
 	const more = 7
 	for range pending + more {
-		must(t, nc.PublishRequest(asked, "answers", nil))
+		check.OK(t, nc.PublishRequest(asked, "answers", nil))
 	}
 	next := func() (int, string) {
-		reply, err := answers.NextMsg(patience)
-		must(t, err)
+		reply := check.Value(answers.NextMsg(patience))(t)
 		return refusal(t, reply)
 	}
 	for range more {
@@ -209,8 +197,7 @@ func TestMoreRequestsThanMayWaitAreRefused(t *testing.T) {
 			t.Errorf("%d %s, want a refusal", status, detail)
 		}
 	}
-	stats, err := nc.Request("$SRV.STATS.test", nil, patience)
-	must(t, err)
+	stats := check.Value(nc.Request("$SRV.STATS.test", nil, patience))(t)
 	if !bytes.Contains(stats.Data, []byte(`{"refused":8,"present":320}`)) {
 		t.Errorf("statistics %s", stats.Data)
 	}
@@ -261,19 +248,19 @@ func TestDrainingLosesNoRequest(t *testing.T) {
 		}
 		receive(t, enough)
 		stop()
-		must(t, Drain(patient(t), serving))
+		check.OK(t, Drain(patient(t), serving))
 		callers.Wait()
 		if handled.Load() != answered.Load() {
 			t.Errorf("%d requests handled, %d answered", handled.Load(), answered.Load())
 		}
-		must(t, Drain(patient(t), client))
+		check.OK(t, Drain(patient(t), client))
 	}
 }
 
 func TestARequestIsASpan(t *testing.T) {
 	nc, spans := connect(t), tracingtest.Record(t)
 	serveWith(t, Config{Traces: spans.Provider}, nc, func(ctx context.Context, _ identity.Caller, _ []byte) ([]byte, error) {
-		_, span := tracing.Begin(ctx, "work")
+		_, span := telemetry.StartSpan(ctx, "work")
 		span.End()
 		return nil, errors.New("a secret")
 	})
@@ -298,8 +285,7 @@ func TestTheSubjectNamesTheCaller(t *testing.T) {
 	for name, want := range map[string]string{
 		"acme": "acme reader true", "acme.ann": "acme/ann reader true", "acme.ann.x": "", "Acme": "", "acme.-": "", "acme.*": "", "*": "", "acme.a%2fb": "",
 	} {
-		answer, err := nc.Request(subject+"."+name, nil, patience)
-		must(t, err)
+		answer := check.Value(nc.Request(subject+"."+name, nil, patience))(t)
 		if status, detail := refusal(t, answer); want == "" && status != 422 || want != "" && string(answer.Data) != want {
 			t.Errorf("%s: %s, status %d %s", name, answer.Data, status, detail)
 		}
@@ -322,8 +308,7 @@ func TestARequestOverALimitIsRefused(t *testing.T) {
 	if answer, _, _ := ask(t, nc, []byte("abc")); answer != "default: abc" {
 		t.Error(answer)
 	}
-	msg, err := nc.Request(asked, []byte("abcd"), patience)
-	must(t, err)
+	msg := check.Value(nc.Request(asked, []byte("abcd"), patience))(t)
 	if status, detail := refusal(t, msg); status != 429 || detail != "over the limit" || msg.Header.Get("Retry-After") != "7" {
 		t.Errorf("status %d, %s: %v", status, detail, msg.Header)
 	}
@@ -367,7 +352,7 @@ func TestHostileRequestsAreAnswered(t *testing.T) {
 			}
 		})
 	}
-	must(t, nc.Publish(asked, []byte("no answer is wanted")))
+	check.OK(t, nc.Publish(asked, []byte("no answer is wanted")))
 	if answer, _, _ := ask(t, nc, nil); answer != "default" {
 		t.Errorf("after all that: %q", answer)
 	}

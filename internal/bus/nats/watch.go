@@ -9,10 +9,10 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// requestTimeout bounds what a server may take to answer.
+// requestTimeout is how long a server may take to answer.
 const requestTimeout = 10 * time.Second
 
 // checkEvery is how often a watch asks whether its bucket is still there.
@@ -21,11 +21,10 @@ const checkEvery = 30 * time.Second
 // errWatchEnded is the error of a watch that ended by itself.
 var errWatchEnded = errors.New("the watch ended")
 
-// Watch calls fn with the newest value of every key that begins with prefix,
-// then with each change, a deleted key with a nil Value, until ctx ends (nil)
-// or fn fails (its error). It waits for a connection, and returns an
-// ErrDisconnected when that is lost: to watch again then misses nothing, as it
-// begins with what is newest.
+// Watch calls fn with the newest value of every key that begins with prefix, then with each
+// change, a deleted key with a nil Value, until ctx ends (nil) or fn fails (its error). It
+// waits for a connection, and returns an ErrDisconnected when that is lost: watching again then
+// misses nothing, because it begins with the newest values.
 func (k *KV) Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
 	return k.Follow(ctx, prefix, fn, func() {})
 }
@@ -60,7 +59,7 @@ func (k *KV) Follow(ctx context.Context, prefix string, fn func(stream.Entry) er
 func (k *KV) watch(ctx context.Context, prefix string, fn func(jetstream.KeyValueEntry) error, opts ...jetstream.WatchOpt) error {
 	running, end := context.WithCancel(ctx)
 	defer end()
-	// A request that the server does not answer would hold the begin up for ever.
+	// An unanswered request would block the start forever.
 	slow := time.AfterFunc(requestTimeout, end)
 	kv, err := k.bucket(running)
 	var made time.Time
@@ -91,7 +90,7 @@ func (k *KV) watch(ctx context.Context, prefix string, fn func(jetstream.KeyValu
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticker.C:
-			// A watch of a bucket that is gone, or was made again, would say nothing for ever.
+			// A watch of a bucket that was removed or created again would stay silent forever.
 			asking, cancel := context.WithTimeout(ctx, requestTimeout)
 			now, err := k.made(asking)
 			cancel()
@@ -115,7 +114,7 @@ func (k *KV) watch(ctx context.Context, prefix string, fn func(jetstream.KeyValu
 	}
 }
 
-// made returns when the bucket was made.
+// made returns the creation time of the bucket.
 func (k *KV) made(ctx context.Context) (time.Time, error) {
 	s, err := k.js.Stream(ctx, kvStream+k.cfg.Bucket)
 	if err != nil {
@@ -124,8 +123,7 @@ func (k *KV) made(ctx context.Context) (time.Time, error) {
 	return s.CachedInfo().Created, nil
 }
 
-// stopWatch ends a watch, and reads what it still has to say: it would wait for a
-// reader for ever.
+// stopWatch ends a watch and drains its channel: the watch would wait for a reader forever.
 func stopWatch(w jetstream.KeyWatcher) {
 	_ = w.Stop() // it has ended by itself, with the connection
 	go func() {

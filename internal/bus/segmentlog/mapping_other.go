@@ -4,7 +4,7 @@ package segmentlog
 
 import "os"
 
-// mapping reads a file anew each time.
+// mapping reads the file each time.
 type mapping struct {
 	path string
 	room int

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // After a Scrub nothing of a dead record is on the disk, and every other one is.
@@ -21,10 +23,7 @@ func TestScrub(t *testing.T) {
 		for _, r := range records {
 			batch = append(batch, []byte(r))
 		}
-		places, err := l.Append(batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		places := check.Value(l.Append(batch))(t)
 		for i, r := range records {
 			at[r] = places[i]
 		}
@@ -41,22 +40,12 @@ func TestScrub(t *testing.T) {
 			delete(at, r)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(folder, damagedFolder), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, damagedFolder, "1"+extension), []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := l.Scrub(func(p Place, record []byte, _ bool) bool { return at[string(record)] == p }, func(record []byte, to Place) { at[string(record)] = to })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Join(folder, damagedFolder), 0o700))
+	check.OK(t, os.WriteFile(filepath.Join(folder, damagedFolder, "1"+extension), []byte("secret"), 0o600))
+	check.OK(t, l.Scrub(func(p Place, record []byte, _ bool) bool { return at[string(record)] == p }, func(record []byte, to Place) { at[string(record)] = to }))
 	add("after")
 	want = append(want, "after")
-	files, err := filepath.Glob(filepath.Join(folder, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Value(filepath.Glob(filepath.Join(folder, "*")))(t)
 	for _, path := range files {
 		if raw, err := os.ReadFile(path); err == nil && bytes.Contains(raw, []byte("secret")) || filepath.Base(path) == damagedFolder {
 			t.Errorf("%s is left: %v", path, err)
@@ -67,9 +56,7 @@ func TestScrub(t *testing.T) {
 			t.Fatalf("%.20q is read as %.20q: %v", r, got, err)
 		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, l.Close())
 	if _, found := open(t, folder); !slices.Equal(found, want) {
 		t.Errorf("after a restart there are %d records, want %d", len(found), len(want))
 	}

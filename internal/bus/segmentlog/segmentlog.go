@@ -1,14 +1,13 @@
 // Package segmentlog keeps records in append-only files, the segments of a log.
 //
-// A segment begins with a header that names the format of its records. Each
-// record has a CRC-32C in front and says how many records of its batch follow:
-// a batch is there as a whole or not at all. Batches are appended to the last
-// segment only. What a crash left of an unfinished batch at the end of it is cut
-// off; any other byte that is not what was written makes the log damaged.
+// A segment begins with a header that names the format of its records. Each record has a
+// CRC-32C in front and says how many records of its batch follow: a batch is there as a whole
+// or not at all. Batches are appended to the last segment only. An unfinished batch at its end,
+// left by a crash, is cut off; any other changed byte makes the log damaged.
 //
-// A record never changes its bytes. Its user discards it once a later one
-// stands for it, and Compact writes segments that are more than half dead anew, without them.
-// Readers keep the old file as long as they refer to a record in it.
+// A record never changes its bytes. Its user discards it once a later record replaces it, and
+// Compact rewrites segments that are more than half dead. Readers keep the old file as long as
+// they refer to a record in it.
 package segmentlog
 
 import (
@@ -29,12 +28,11 @@ import (
 
 	"github.com/sourcegraph/conc/pool"
 
-	"github.com/toolstream/toolstream/internal/filelock"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/kit/files"
 )
 
 var (
-	// ErrDamaged is in the error for a log that is not what was written.
+	// ErrDamaged is in the error for a log whose bytes have changed.
 	ErrDamaged = errors.New("the log is damaged")
 	// ErrFormat is in the error for a log that holds records of another format.
 	ErrFormat = errors.New("the log has another format")
@@ -43,13 +41,13 @@ var (
 const (
 	magic      = "tslog001"
 	headerSize = len(magic) + 8 // and the format
-	prefixSize = 12             // before a record: CRC-32C of what follows, size, records left in the batch
+	prefixSize = 12             // before a record: CRC-32C of the following bytes, size, records left in the batch
 	extension  = ".segment"
 	// maxBatch bounds a batch: a record's place is 32 bits.
 	maxBatch = math.MaxInt32
 )
 
-// damagedFolder is where in its folder a damaged log is kept.
+// damagedFolder is the folder for a damaged log, in the log's own folder.
 const damagedFolder = "damaged"
 
 // segmentSize is how many bytes long a segment gets, unless one batch alone is
@@ -59,7 +57,7 @@ var segmentSize = 16 << 20
 // Log is an open log. Append, Compact and Close are for one goroutine
 // at a time; places are read by any number of them at once.
 type Log struct {
-	// Flush makes what was written to a segment durable. Tests replace it.
+	// Flush makes the writes to a segment durable. Tests replace it.
 	Flush func(*os.File) error
 
 	folder   string
@@ -67,10 +65,10 @@ type Log struct {
 	lock     *os.File
 	segments []*segment // in the order of their numbers
 	last     *os.File   // the last of them, for appending; nil before the first batch
-	torn     bool       // a failed batch may lie behind the end of the last one
+	torn     bool       // the last segment may have a failed batch after its end
 }
 
-// Place is where a record lies. It stays readable as long as it is referred to.
+// Place is the location of a record. It stays readable as long as it is referred to.
 type Place struct {
 	segment *segment
 	at      uint32
@@ -85,8 +83,8 @@ func (p Place) After(o Place) bool {
 	return cmp.Or(cmp.Compare(p.segment.number, o.segment.number), cmp.Compare(p.at, o.at)) > 0
 }
 
-// Discard says that the record is of no use any more: a later one stands for it.
-// It is for who appends to the log, or opens it.
+// Discard marks the record as dead, because a later one replaces it. Only the goroutine that
+// appends to the log or opens it may call it.
 func (p Place) Discard() { p.segment.dead += prefixSize + int(p.size) }
 
 // View calls fn with the record, which is valid during the call. It is not
@@ -108,14 +106,14 @@ func (p Place) Read() ([]byte, error) {
 		return nil, err
 	}
 	if binary.LittleEndian.Uint32(b) != checksum(b[4:]) {
-		return nil, fmt.Errorf("%w: a record of %s is not what was written", ErrDamaged, p.segment.path)
+		return nil, fmt.Errorf("%w: a record of %s has changed", ErrDamaged, p.segment.path)
 	}
 	return slices.Clone(b[prefixSize:]), nil
 }
 
-// Reader reads the beginnings of records through the file system: what is read
-// where it is mapped stays resident. It is fast where places rise. It is for one
-// goroutine, and to be closed.
+// Reader reads the beginnings of records through the file system, because pages that are read
+// through a mapping stay resident. It is fast if places rise. It is for one goroutine, which
+// has to close it.
 type Reader struct {
 	segment *segment
 	file    *os.File
@@ -160,7 +158,7 @@ type segment struct {
 
 // Open opens the log in a folder, which it creates, and calls scan for every
 // record, from several goroutines at once, in order within a segment. The record
-// is valid during the call. filelock.ErrHeld is in the error while another
+// is valid during the call. files.ErrLocked is in the error while another
 // process has the log open.
 func Open(ctx context.Context, folder string, format uint64, scan func(p Place, record []byte) error) (_ *Log, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -175,7 +173,7 @@ func Open(ctx context.Context, folder string, format uint64, scan func(p Place, 
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	if err := filelock.Take(l.lock); err != nil {
+	if err := files.Lock(l.lock); err != nil {
 		return nil, err
 	}
 	numbers, err := list(folder)
@@ -227,8 +225,8 @@ func (l *Log) path(number uint64) string {
 	return filepath.Join(l.folder, fmt.Sprintf("%016x%s", number, extension))
 }
 
-// load verifies a segment and calls scan for its records. It reads the file into
-// buffer, which grows as needed: what is only mapped would stay resident.
+// load verifies a segment and calls scan for its records. It reads the file into buffer, which
+// grows as needed: mapped pages would stay resident.
 func (s *segment) load(buffer *[]byte, format uint64, last bool, scan func(Place, []byte) error) error {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -301,8 +299,8 @@ func (s *segment) each(data []byte, fn func(Place, []byte) error) error {
 	return nil
 }
 
-// openLast opens the last segment for appending, without what a crash left
-// behind its end.
+// openLast opens the last segment for appending, and cuts off an unfinished batch after its
+// end.
 func (l *Log) openLast() (err error) {
 	if len(l.segments) == 0 {
 		return nil
@@ -314,9 +312,8 @@ func (l *Log) openLast() (err error) {
 	return l.last.Truncate(int64(s.end))
 }
 
-// Append adds records as one batch and returns their places: after a crash all
-// of them are there, or none. They are on the disk when it returns. After an
-// error nothing was added.
+// Append adds records as one batch and returns their places: after a crash all of them are there,
+// or none. They are on disk when it returns. After an error nothing was added.
 func (l *Log) Append(records [][]byte) ([]Place, error) {
 	batch, starts := encode(records)
 	if len(batch) > maxBatch-headerSize {
@@ -327,7 +324,7 @@ func (l *Log) Append(records [][]byte) ([]Place, error) {
 			return nil, err
 		}
 	}
-	s, err := l.room(len(batch))
+	s, err := l.segmentFor(len(batch))
 	if err != nil {
 		return nil, err
 	}
@@ -347,7 +344,7 @@ func (l *Log) Append(records [][]byte) ([]Place, error) {
 	return places, nil
 }
 
-// encode returns the bytes of a batch and where its records begin.
+// encode returns the bytes of a batch and the offsets of its records.
 func encode(records [][]byte) (batch []byte, starts []int) {
 	size := 0
 	for _, r := range records {
@@ -366,8 +363,8 @@ func encode(records [][]byte) (batch []byte, starts []int) {
 	return batch, starts
 }
 
-// room returns the last segment if it has room for a batch, else a new one.
-func (l *Log) room(size int) (*segment, error) {
+// segmentFor returns the segment for a batch: the last one if the batch fits, else a new one.
+func (l *Log) segmentFor(size int) (*segment, error) {
 	number := uint64(1)
 	if n := len(l.segments); n > 0 {
 		s := l.segments[n-1]
@@ -376,14 +373,14 @@ func (l *Log) room(size int) (*segment, error) {
 		}
 		number = s.number + 1
 	}
-	if err := l.begin(number, size); err != nil {
+	if err := l.addSegment(number, size); err != nil {
 		return nil, err
 	}
 	return l.segments[len(l.segments)-1], nil
 }
 
-// begin adds an empty segment with room for a batch.
-func (l *Log) begin(number uint64, size int) error {
+// addSegment adds an empty segment for a batch of the given size.
+func (l *Log) addSegment(number uint64, size int) error {
 	s, err := l.create(number, l.header(), max(segmentSize, headerSize+size))
 	if err != nil {
 		return err
@@ -402,10 +399,10 @@ func (l *Log) begin(number uint64, size int) error {
 
 func (l *Log) header() []byte { return binary.LittleEndian.AppendUint64([]byte(magic), l.format) }
 
-// create writes a file whole and maps it, with room for so many bytes.
+// create writes the file of a segment and maps it, with space for room bytes.
 func (l *Log) create(number uint64, data []byte, room int) (*segment, error) {
 	s := &segment{number: number, path: l.path(number), end: len(data)}
-	if err := wholefile.Write(s.path, data, 0o600); err != nil {
+	if err := files.Write(s.path, data, 0o600); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(s.path)
@@ -417,9 +414,8 @@ func (l *Log) create(number uint64, data []byte, room int) (*segment, error) {
 	return s, err
 }
 
-// Compact writes one segment anew that is more than half dead, if there is one,
-// without the records that live does not want to keep, and calls moved for each
-// of the others. oldest says that there are no records before those of the
+// Compact rewrites one segment that is more than half dead, if any, without the records that
+// live rejects, and calls moved for each kept record. oldest says that the log has no older
 // segment. After an error everything is as it was.
 func (l *Log) Compact(live func(p Place, record []byte, oldest bool) bool, moved func(record []byte, to Place)) error {
 	n := slices.IndexFunc(l.segments[:max(0, len(l.segments)-1)], func(s *segment) bool { return 2*s.dead > s.end })
@@ -430,9 +426,9 @@ func (l *Log) Compact(live func(p Place, record []byte, oldest bool) bool, moved
 	return err
 }
 
-// Scrub writes every segment anew that holds a dead record, so that nothing of it is left
-// on the disk, nor of what was set aside as damaged. Its parameters are those of Compact.
-// After an error some segments are as they were.
+// Scrub rewrites every segment with a dead record, so that no dead record is left on the disk,
+// and removes damaged segments that were set aside. It takes the parameters of Compact. After
+// an error some segments are as they were.
 func (l *Log) Scrub(live func(p Place, record []byte, oldest bool) bool, moved func(record []byte, to Place)) error {
 	if err := os.RemoveAll(filepath.Join(l.folder, damagedFolder)); err != nil {
 		return err
@@ -444,7 +440,7 @@ func (l *Log) Scrub(live func(p Place, record []byte, oldest bool) bool, moved f
 		l.torn = false
 	}
 	if n := len(l.segments); n > 0 && l.segments[n-1].dead > 0 {
-		if err := l.begin(l.segments[n-1].number+1, 0); err != nil {
+		if err := l.addSegment(l.segments[n-1].number+1, 0); err != nil {
 			return err
 		}
 	}
@@ -464,8 +460,7 @@ func (l *Log) Scrub(live func(p Place, record []byte, oldest bool) bool, moved f
 	return nil
 }
 
-// rewrite writes a segment anew without its dead records, and removes one of which nothing
-// is left.
+// rewrite rewrites a segment without its dead records, and removes an empty one.
 func (l *Log) rewrite(n int, live func(p Place, record []byte, oldest bool) bool, moved func(record []byte, to Place)) (gone bool, err error) {
 	s := l.segments[n]
 	defer runtime.KeepAlive(s)
@@ -485,16 +480,16 @@ func (l *Log) rewrite(n int, live func(p Place, record []byte, oldest bool) bool
 	})
 	if len(records) == 0 {
 		l.segments = slices.Delete(l.segments, n, n+1)
-		return true, wholefile.Remove(s.path)
+		return true, files.Remove(s.path)
 	}
 	batch, starts := encode(records)
-	anew, err := l.create(s.number, append(l.header(), batch...), headerSize+len(batch))
+	rewritten, err := l.create(s.number, append(l.header(), batch...), headerSize+len(batch))
 	if err != nil {
 		return false, err
 	}
-	l.segments[n] = anew
+	l.segments[n] = rewritten
 	for i, r := range records {
-		moved(r, Place{segment: anew, at: uint32(headerSize + starts[i]), size: uint32(len(r))})
+		moved(r, Place{segment: rewritten, at: uint32(headerSize + starts[i]), size: uint32(len(r))})
 	}
 	return false, nil
 }
@@ -508,15 +503,15 @@ func (l *Log) Close() error {
 	return err
 }
 
-// SetAside moves the segments of a log that no process has open into a folder
-// in its folder, which it returns, in place of those that were set aside before.
+// SetAside moves the segments of a log that no process has open into a folder in its folder,
+// which it returns, and which replaces an earlier one.
 func SetAside(folder string) (kept string, err error) {
 	kept = filepath.Join(folder, damagedFolder)
 	numbers, err := list(folder)
 	if err = errors.Join(err, os.RemoveAll(kept), os.MkdirAll(kept, 0o700)); err != nil {
 		return "", err
 	}
-	for _, n := range slices.Backward(numbers) { // what a crash leaves is older than all that is gone
+	for _, n := range slices.Backward(numbers) { // so that a crash leaves the oldest segments
 		name := fmt.Sprintf("%016x%s", n, extension)
 		if err := os.Rename(filepath.Join(folder, name), filepath.Join(kept, name)); err != nil {
 			return "", err

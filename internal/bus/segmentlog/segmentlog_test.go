@@ -16,7 +16,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/filelock"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) {
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 func open(t testing.TB, folder string) (*Log, []string) {
 	t.Helper()
 	l, found, err := tryOpen(t.Context(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l, found
 }
@@ -70,18 +69,12 @@ func add(t testing.TB, l *Log, records ...string) []Place {
 	for _, r := range records {
 		b = append(b, []byte(r))
 	}
-	places, err := l.Append(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return places
+	return check.Value(l.Append(b))(t)
 }
 
 func closed(t testing.TB, l *Log) {
 	t.Helper()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, l.Close())
 }
 
 // big returns a record that fills most of a segment.
@@ -100,10 +93,8 @@ func TestRecordsAreKept(t *testing.T) {
 	if b, err := in.Read(p, 3); string(b) != "sev" || err != nil {
 		t.Errorf("the beginning is %q, %v", b, err)
 	}
-	if err := in.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, _, err := tryOpen(t.Context(), folder); !errors.Is(err, filelock.ErrHeld) {
+	check.OK(t, in.Close())
+	if _, _, err := tryOpen(t.Context(), folder); !errors.Is(err, files.ErrLocked) {
 		t.Errorf("a second process opens it: %v", err)
 	}
 	closed(t, l)
@@ -134,15 +125,10 @@ func TestTornBatch(t *testing.T) {
 	add(t, l, "three", "four")
 	path := l.path(1)
 	closed(t, l)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := check.Value(os.ReadFile(path))(t)
 	for cut := end; cut < len(whole); cut++ {
 		for _, b := range [][]byte{whole[:cut], append(bytes.Clone(whole[:cut]), make([]byte, len(whole)-cut)...)} {
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, b, 0o600))
 			l, got := open(t, folder)
 			if !slices.Equal(got, []string{"one", "two"}) {
 				t.Fatalf("cut at %d: %q", cut, got)
@@ -168,19 +154,11 @@ func TestFlippedByte(t *testing.T) {
 	path, size := l.path(1), l.segments[0].end
 	closed(t, l)
 	flip := func(at int) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := check.Value(os.ReadFile(path))(t)
 		b[at] ^= 0x10
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, b, 0o600))
 	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := check.Value(os.ReadFile(path))(t)
 	for at := headerSize; at < size; at++ {
 		flip(at)
 		l, got := open(t, folder)
@@ -188,9 +166,7 @@ func TestFlippedByte(t *testing.T) {
 			t.Fatalf("byte %d: %q", at, got)
 		}
 		closed(t, l)
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, whole, 0o600))
 	}
 	l, _ = open(t, folder)
 	for len(l.segments) == 1 {
@@ -269,9 +245,7 @@ func (k *keyed) live(p Place, record []byte, oldest bool) bool {
 func TestCompact(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		folder, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			r.Fatal(err)
-		}
+		check.OK(r, err)
 		want := map[byte]byte{}
 		var k *keyed
 		start := func() {
@@ -293,23 +267,16 @@ func TestCompact(t *testing.T) {
 				delete(want, key)
 			}
 			record[0] = key
-			added, err := k.log.Append([][]byte{record})
-			if err != nil {
-				r.Fatal(err)
-			}
+			added := check.Value(k.log.Append([][]byte{record}))(r)
 			_ = k.note(added[0], record)
-			if err := k.log.Compact(k.live, func(record []byte, to Place) { k.newest[record[0]] = to }); err != nil {
-				r.Fatal(err)
-			}
+			check.OK(r, k.log.Compact(k.live, func(record []byte, to Place) { k.newest[record[0]] = to }))
 			for key, p := range before { // what a reader still refers to
 				if b, err := p.Read(); err != nil || b[0] != key {
 					r.Fatalf("key %d before: %v", key, err)
 				}
 			}
 			if rapid.IntRange(0, 3).Draw(r, "restart") == 0 {
-				if err := k.log.Close(); err != nil {
-					r.Fatal(err)
-				}
+				check.OK(r, k.log.Close())
 				start()
 			}
 			got, live, size := map[byte]byte{}, 0, 0

@@ -8,9 +8,8 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// batch is the state of one batch between tries: what is still to be handled,
-// and what is handled but not yet durable. A failed publish is repeated
-// without handling anything twice.
+// batch is the state of one batch between tries: pending messages, and results that are not
+// durable yet. A failed publish is repeated without handling anything twice.
 type batch struct {
 	loop      *Loop
 	partition Partition
@@ -44,9 +43,8 @@ func newBatch(l *Loop, p Partition, msgs []Message) *batch {
 	return b
 }
 
-// step does what can be done now: it handles what is pending, publishes the
-// results and commits as far as everything is done. It returns a transient
-// error while anything is left.
+// step handles the pending messages, publishes the results and commits up to the first message
+// that is not done. It returns a transient error while messages are left.
 func (b *batch) step(ctx context.Context) error {
 	if err := b.flush(ctx); err != nil {
 		return err
@@ -58,7 +56,7 @@ func (b *batch) step(ctx context.Context) error {
 	return failed
 }
 
-// handle runs the handler on what is pending and sorts the outcomes.
+// handle runs the handler on the pending messages and sorts the outcomes.
 func (b *batch) handle(ctx context.Context) error {
 	if len(b.pending) == 0 {
 		return nil
@@ -136,10 +134,10 @@ func (l *Loop) outcomes(ctx context.Context, items []item) []Outcome {
 	return out
 }
 
-// call returns as many outcomes as messages; a handler that does not is as
-// broken as one that panics.
+// call returns as many outcomes as messages; a handler that returns another number is as broken as
+// one that panics.
 func (l *Loop) call(ctx context.Context, msgs []Message) (out []Outcome, err error) {
-	err = caught(func() { out = l.stage.Handler.Handle(ctx, msgs) })
+	err = caught(func() { out = l.stage.Handler(ctx, msgs) })
 	if err == nil && len(out) != len(msgs) {
 		err = &panicError{value: fmt.Sprintf("handler returned %d outcomes for %d messages", len(out), len(msgs))}
 	}

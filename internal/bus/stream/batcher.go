@@ -9,9 +9,9 @@ import (
 // ErrClosed is the error of a call on a bus that was closed.
 var ErrClosed = errors.New("the bus is closed")
 
-// Batcher hands what concurrent calls want stored to one send at a time, in the
-// order of the calls. What comes while a send is under way shares the next one,
-// so that nothing waits for company.
+// Batcher hands the writes of concurrent calls to one send at a time, in the order of the calls.
+// Writes that arrive while a send is under way share the next one, so that no write waits for
+// company.
 type Batcher[T any] struct {
 	maxItems, maxBytes int
 	send               func([]*Write[T])
@@ -30,7 +30,7 @@ func NewBatcher[T any](maxItems, maxBytes int, quit <-chan struct{}, send func([
 	}
 }
 
-// Write is what one call wants stored.
+// Write is the write of one call.
 type Write[T any] struct {
 	Items []T
 	bytes int
@@ -50,7 +50,7 @@ func (w *Write[T]) Bytes() int { return w.bytes }
 // GivenUp is the error of the context of the call, nil while the call waits.
 func (w *Write[T]) GivenUp() error { return w.ctx.Err() }
 
-// Settle says once what became of the write.
+// Settle reports the outcome of the write, once.
 func (w *Write[T]) Settle(err error) { w.done <- err }
 
 // Put queues a write, for Wait. It returns ErrClosed, or the error of ctx, if the
@@ -72,7 +72,7 @@ func (b *Batcher[T]) Put(ctx context.Context, w *Write[T]) error {
 	}
 }
 
-// Wait returns what became of a write.
+// Wait returns the outcome of a write.
 func (b *Batcher[T]) Wait(ctx context.Context, w *Write[T]) error {
 	select {
 	case err := <-w.done:
@@ -110,7 +110,7 @@ func WriteAll[K comparable, T any](ctx context.Context, writes map[K]*Write[T], 
 	return errors.Join(errs...)
 }
 
-// Run sends until quit is closed, then what is in the queue.
+// Run sends until quit is closed, then empties the queue.
 func (b *Batcher[T]) Run() {
 	defer close(b.ended)
 	for {
@@ -129,7 +129,7 @@ func (b *Batcher[T]) Run() {
 	}
 }
 
-// gather adds what else is in the queue.
+// gather adds the other writes in the queue.
 func (b *Batcher[T]) gather(w *Write[T]) []*Write[T] {
 	group := []*Write[T]{w}
 	items, bytes := len(w.Items), w.bytes

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // Calls that meet a closing bus are told whether their items are stored, and calls that
@@ -64,9 +65,7 @@ func TestABatcherForgetsNoCallerThatLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	w := &stream.Write[int]{}
 	w.Add(1, 1)
-	if err := b.Put(ctx, w); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.Put(ctx, w))
 	leave()
 	if err := b.Wait(ctx, w); !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller was told %v", err)

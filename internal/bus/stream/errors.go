@@ -11,11 +11,11 @@ import (
 const (
 	ReasonPanic       = "panic"       // the handler panicked on the record, twice
 	ReasonUndecodable = "undecodable" // a sink could not read the record
-	ReasonTooLarge    = "too_large"   // what the record became does not fit on the bus
+	ReasonTooLarge    = "too_large"   // the result for the record does not fit on the bus
 )
 
-// ReasonLost is the reason of the error of a bus that holds less than what it
-// has acknowledged. It ends a Loop and a Tail: going on would hide the loss.
+// ReasonLost is the reason of the error of a bus that holds less than it has acknowledged. It
+// ends a Loop and a Tail: going on would hide the loss.
 const ReasonLost = "bus_lost_messages"
 
 // ErrFull is in the error of a Publish that found no room on the bus. It is

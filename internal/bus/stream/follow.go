@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// What adapters make a Follower of: readers of partitions that pour into one
-// channel, and one reader of that channel.
+// Parts from which adapters make a Follower: readers of partitions that pour into one channel, and
+// one reader of that channel.
 
 // Pour fetches batches of at most max messages into a channel until ctx ends or
 // fetch fails, and returns why.

@@ -15,11 +15,11 @@ var ErrNotFound = errors.New("key not found")
 // ErrConflict is the error for a write that came second.
 var ErrConflict = errors.New("key was changed by another writer")
 
-// Entry is one version of a small value that is distributed to all who watch
-// it: weights, settings.
+// Entry is one version of a small value that is distributed to all its watchers: weights,
+// settings.
 type Entry struct {
 	Key      string
-	Value    []byte // nil where the key was deleted
+	Value    []byte // nil if the key was deleted
 	Revision uint64 // rises with each write to the bucket
 }
 
@@ -30,8 +30,8 @@ type Watcher interface {
 	Watch(ctx context.Context, prefix string, fn func(Entry) error) error
 }
 
-// WatchAgain watches keys until ctx ends, and once more whenever the store is lost. It
-// tells note of each loss, and with nil that entries come.
+// WatchAgain watches keys until ctx ends, and again whenever the store is lost. It calls note with
+// each loss, and with nil once entries come.
 func WatchAgain(ctx context.Context, store Watcher, prefix string, fn func(Entry) error, note func(error)) {
 	FollowAgain(ctx, store.Watch, prefix, fn, note)
 }

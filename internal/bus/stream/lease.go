@@ -1,12 +1,4 @@
-// Package lease lets one of several processes do a piece of work, and another one take
-// over once the first is gone, by a key in a store that compares before it writes.
-//
-// The holder writes the key anew every third of its TTL. A process that waits takes it
-// over once it has not changed for that long, by its own clock: clocks are never
-// compared. A holder that was paused or cut off may work on until it reaches the store
-// again. The writes of the work must be fenced: each names the revision that it replaces
-// (Gray and Cheriton 1989).
-package lease
+package stream
 
 import (
 	"context"
@@ -17,35 +9,38 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/toolstream/toolstream/internal/stream"
 )
 
-// ErrLost is in the error of work that ended because another process has taken over.
-var ErrLost = errors.New("another process has taken over")
+// ErrLeaseLost is in the error of work that ended because another process has taken over.
+var ErrLeaseLost = errors.New("another process has taken over")
 
-// errNotHeld is the error of what the holder alone may do.
+// errNotHeld refuses work that only the holder may do.
 var errNotHeld = errors.New("another process does this work at the moment")
 
-// DefaultTTL is how long a holder may be silent unless a lease says otherwise.
-const DefaultTTL = 15 * time.Second
+// LeaseTTL is how long a holder may be silent unless a lease sets another TTL.
+const LeaseTTL = 15 * time.Second
 
-// Store is where the key lies. Create fails with stream.ErrConflict if there is the key,
-// Update if it has another revision; Get with stream.ErrNotFound if there is none.
-type Store interface {
-	Get(ctx context.Context, key string) (stream.Entry, error)
+// LeaseStore is the store of the key. Create fails with ErrConflict if the key exists, Update
+// if it has another revision, and Get with ErrNotFound if it is missing.
+type LeaseStore interface {
+	Get(ctx context.Context, key string) (Entry, error)
 	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)
 	Update(ctx context.Context, key string, value []byte, revision uint64) (newRevision uint64, err error)
 }
 
-// Lease is the part that one process has in it. Its methods may be called concurrently,
-// but Run.
+// Lease is the candidacy of one process for a piece of work; if the holder dies, another process
+// takes over. Its methods except Run may be called concurrently.
+//
+// The holder renews the key every third of its TTL. A waiting process takes the key over if it has
+// not changed for a TTL by its own clock: clocks are never compared. A holder that was paused or
+// cut off may work on until it reaches the store again. The writes of the work must be fenced:
+// each names the revision that it replaces (Gray and Cheriton 1989).
 type Lease struct {
 	TTL time.Duration // how long a holder may be silent, the same for all: set before Run
 
 	key, holder string
 	name        string // of the holder and the process
-	store       Store
+	store       LeaseStore
 	log         *slog.Logger
 
 	mu    sync.Mutex // guards held and other
@@ -53,14 +48,14 @@ type Lease struct {
 	other bool // another process holds it
 }
 
-// New returns a lease that is not held. The holder's name has no slash, and is the same
+// NewLease returns a lease that is not held. The holder's name has no slash, and is the same
 // after a restart: a holder need not wait for itself.
-func New(key, holder string, store Store, log *slog.Logger) *Lease {
-	return &Lease{TTL: DefaultTTL, key: key, holder: holder, name: holder + "/" + rand.Text(), store: store, log: log.With("lease", key)}
+func NewLease(key, holder string, store LeaseStore, log *slog.Logger) *Lease {
+	return &Lease{TTL: LeaseTTL, key: key, holder: holder, name: holder + "/" + rand.Text(), store: store, log: log.With("lease", key)}
 }
 
-// Run waits until the lease is held, works, and gives it up once work has returned. It
-// returns what work does, nil if ctx ends while it waits, or ErrLost.
+// Run waits until the lease is held, works, and gives it up once work has returned. It returns
+// work's error, nil if ctx ends while it waits, or ErrLeaseLost.
 func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error {
 	if !l.acquire(ctx) {
 		return nil
@@ -77,7 +72,7 @@ func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error
 			l.release(context.WithoutCancel(ctx))
 			return err
 		case <-tick.C:
-			if err := l.renew(context.WithoutCancel(ctx)); errors.Is(err, ErrLost) {
+			if err := l.renew(context.WithoutCancel(ctx)); errors.Is(err, ErrLeaseLost) {
 				stop()
 				return errors.Join(fmt.Errorf("lease %s: %w", l.key, err), <-done)
 			}
@@ -85,7 +80,7 @@ func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error
 	}
 }
 
-// Check says why what is guarded may not be done now, or nil.
+// Check returns an error unless this process may do the guarded work now.
 func (l *Lease) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +90,7 @@ func (l *Lease) Check() error {
 	return errNotHeld
 }
 
-// StandsBy says that another process holds the lease, or nil.
+// StandsBy returns an error if another process holds the lease.
 func (l *Lease) StandsBy() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +104,7 @@ func (l *Lease) set(held, other bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if other && !l.other {
-		l.log.Info("another process does this work; this one stands by")
+		l.log.Info("another process does this work; this one waits")
 	}
 	l.held, l.other = held, other
 }
@@ -130,7 +125,7 @@ func (l *Lease) acquire(ctx context.Context) bool {
 			seen, since = e.Revision, asked
 			l.set(false, true)
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, stream.ErrConflict) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrConflict) {
 			l.log.Debug("the lease cannot be asked for", "error", err)
 		}
 		if l.Check() == nil {
@@ -145,13 +140,13 @@ func (l *Lease) acquire(ctx context.Context) bool {
 	}
 }
 
-// get returns an empty entry if there is no key.
-func (l *Lease) get(ctx context.Context) (stream.Entry, error) {
+// get returns an empty entry if the key is missing.
+func (l *Lease) get(ctx context.Context) (Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.TTL/3)
 	defer cancel()
 	e, err := l.store.Get(ctx, l.key)
-	if errors.Is(err, stream.ErrNotFound) {
-		return stream.Entry{}, nil
+	if errors.Is(err, ErrNotFound) {
+		return Entry{}, nil
 	}
 	return e, err
 }
@@ -172,8 +167,8 @@ func (l *Lease) write(ctx context.Context, name []byte, revision uint64) (err er
 	return err
 }
 
-// renew writes the key anew, also where the store has lost it. A store that is out of
-// reach is asked again the next time.
+// renew writes the key again, even if the store has lost it. If the store is unreachable, the
+// next renewal tries again.
 func (l *Lease) renew(ctx context.Context) error {
 	e, err := l.get(ctx)
 	if err != nil {
@@ -181,12 +176,12 @@ func (l *Lease) renew(ctx context.Context) error {
 	}
 	if len(e.Value) > 0 && string(e.Value) != l.name { // of the same holder, too: another process on a copy of its folder
 		l.set(false, true)
-		return ErrLost
+		return ErrLeaseLost
 	}
 	return l.write(ctx, []byte(l.name), e.Revision)
 }
 
-// release lets another process begin at once.
+// release frees the lease, so that another process can begin at once.
 func (l *Lease) release(ctx context.Context) {
 	e, err := l.get(ctx)
 	if err == nil && string(e.Value) == l.name {

@@ -1,4 +1,4 @@
-package lease
+package stream
 
 import (
 	"context"
@@ -10,20 +10,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // store is a key of which everybody may be cut off.
 type store struct {
-	mu       sync.Mutex // guards the others
+	mu       sync.Mutex
 	value    []byte
 	revision uint64
 	there    bool
-	away     map[string]bool // by holder
+	away     map[string]bool
 }
 
 var errAway = errors.New("away")
@@ -34,16 +30,16 @@ type of struct {
 	holder string
 }
 
-func (s of) Get(context.Context, string) (stream.Entry, error) {
+func (s of) Get(context.Context, string) (Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.away[s.holder]:
-		return stream.Entry{}, errAway
+		return Entry{}, errAway
 	case !s.there:
-		return stream.Entry{}, stream.ErrNotFound
+		return Entry{}, ErrNotFound
 	}
-	return stream.Entry{Value: s.value, Revision: s.revision}, nil
+	return Entry{Value: s.value, Revision: s.revision}, nil
 }
 
 func (s of) Create(ctx context.Context, key string, value []byte) (uint64, error) {
@@ -51,7 +47,7 @@ func (s of) Create(ctx context.Context, key string, value []byte) (uint64, error
 	there := s.there
 	s.mu.Unlock()
 	if there {
-		return 0, stream.ErrConflict
+		return 0, ErrConflict
 	}
 	return s.put(value, func() bool { return !s.there })
 }
@@ -67,7 +63,7 @@ func (s of) put(value []byte, may func() bool) (uint64, error) {
 	case s.away[s.holder]:
 		return 0, errAway
 	case !may():
-		return 0, stream.ErrConflict
+		return 0, ErrConflict
 	}
 	s.there, s.value = true, value
 	s.revision++
@@ -80,18 +76,18 @@ func (s *store) cut(holder string, away bool) {
 	s.away[holder] = away
 }
 
-// worker is a process that wants the lease.
-type worker struct {
+// leaseWorker is a process that wants the lease.
+type leaseWorker struct {
 	lease *Lease
-	stop  func() error // ends it, and says how it ended
+	stop  func() error
 	works *atomic.Bool
 }
 
-func join(t *testing.T, s *store, holder string) worker {
+func join(t *testing.T, s *store, holder string) leaseWorker {
 	t.Helper()
-	l := New("k", holder, of{s, holder}, slog.New(slog.DiscardHandler))
+	l := NewLease("k", holder, of{s, holder}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
-	w := worker{lease: l, works: &atomic.Bool{}}
+	w := leaseWorker{lease: l, works: &atomic.Bool{}}
 	done := make(chan error, 1)
 	go func() {
 		done <- l.Run(ctx, func(ctx context.Context) error {
@@ -106,7 +102,7 @@ func join(t *testing.T, s *store, holder string) worker {
 }
 
 // after lets time pass and looks who may do the work.
-func after(t *testing.T, d time.Duration, workers map[string]worker, want string) {
+func after(t *testing.T, d time.Duration, workers map[string]leaseWorker, want string) {
 	t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
@@ -118,9 +114,9 @@ func after(t *testing.T, d time.Duration, workers map[string]worker, want string
 }
 
 // worksAndStandsBy lets a work, and b stand by for a while.
-func worksAndStandsBy(t *testing.T, s *store, d time.Duration) map[string]worker {
+func worksAndStandsBy(t *testing.T, s *store, d time.Duration) map[string]leaseWorker {
 	t.Helper()
-	all := map[string]worker{"a": join(t, s, "a")}
+	all := map[string]leaseWorker{"a": join(t, s, "a")}
 	after(t, time.Second, all, "a")
 	all["b"] = join(t, s, "b")
 	after(t, d, all, "a")
@@ -136,16 +132,12 @@ func TestOneWorksAndAnotherTakesOver(t *testing.T) {
 		if all["b"].lease.StandsBy() == nil || all["b"].works.Load() || all["a"].lease.StandsBy() != nil {
 			t.Error("the second one does not stand by")
 		}
-		if err := all["a"].stop(); err != nil {
-			t.Error(err)
-		}
-		after(t, DefaultTTL/5, all, "b") // it was given up
+		check.OK(t, all["a"].stop())
+		after(t, LeaseTTL/5, all, "b")
 		if !all["b"].works.Load() || all["b"].lease.StandsBy() != nil {
 			t.Error("the second one does not work")
 		}
-		if err := all["b"].stop(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, all["b"].stop())
 	})
 }
 
@@ -156,19 +148,17 @@ func TestTheHolderIsCutOff(t *testing.T) {
 		s := newStore()
 		all := worksAndStandsBy(t, s, time.Minute)
 		s.cut("a", true)
-		time.Sleep(2 * DefaultTTL)
+		time.Sleep(2 * LeaseTTL)
 		synctest.Wait()
 		if !all["b"].works.Load() || all["b"].lease.Check() != nil {
 			t.Error("the second one has not taken over")
 		}
 		s.cut("a", false)
-		after(t, DefaultTTL, all, "b")
-		if err := all["a"].stop(); !errors.Is(err, ErrLost) {
+		after(t, LeaseTTL, all, "b")
+		if err := all["a"].stop(); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("the one that was cut off ends with %v", err)
 		}
-		if err := all["b"].stop(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, all["b"].stop())
 	})
 }
 
@@ -177,7 +167,7 @@ func TestTheHolderIsCutOff(t *testing.T) {
 func TestTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		all := map[string]worker{"a": join(t, s, "a")}
+		all := map[string]leaseWorker{"a": join(t, s, "a")}
 		for _, lose := range []func(){func() {}, func() { s.revision -= 3 }, func() { s.there = false }} {
 			after(t, time.Minute, all, "a")
 			s.cut("a", true)
@@ -187,7 +177,7 @@ func TestTheStoreIsAway(t *testing.T) {
 			s.mu.Unlock()
 			s.cut("a", false)
 		}
-		after(t, DefaultTTL, all, "a")
+		after(t, LeaseTTL, all, "a")
 		s.mu.Lock()
 		there := s.there
 		s.mu.Unlock()
@@ -205,13 +195,13 @@ func TestTheKeyIsLost(t *testing.T) {
 		s.mu.Lock()
 		s.there = false
 		s.mu.Unlock()
-		time.Sleep(DefaultTTL)
+		time.Sleep(LeaseTTL)
 		synctest.Wait()
 		if all["a"].works.Load() == all["b"].works.Load() {
 			t.Errorf("the first works: %v, the second: %v", all["a"].works.Load(), all["b"].works.Load())
 		}
 		for _, w := range all {
-			if err := w.stop(); err != nil && !errors.Is(err, ErrLost) {
+			if err := w.stop(); err != nil && !errors.Is(err, ErrLeaseLost) {
 				t.Error(err)
 			}
 		}
@@ -222,18 +212,14 @@ func TestTheKeyIsLost(t *testing.T) {
 func TestAKilledHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		if _, err := (of{s, "a"}).Create(t.Context(), "k", []byte("a")); err != nil {
-			t.Fatal(err)
-		}
-		all := map[string]worker{"b": join(t, s, "b")}
-		after(t, DefaultTTL-time.Millisecond, all, "")
+		check.Value((of{s, "a"}).Create(t.Context(), "k", []byte("a")))(t)
+		all := map[string]leaseWorker{"b": join(t, s, "b")}
+		after(t, LeaseTTL-time.Millisecond, all, "")
 		all["a"] = join(t, s, "a")
 		after(t, time.Millisecond, all, "a")
 		after(t, time.Hour, all, "a")
 		for _, name := range []string{"b", "a"} {
-			if err := all[name].stop(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, all[name].stop())
 		}
 	})
 }
@@ -241,7 +227,7 @@ func TestAKilledHolder(t *testing.T) {
 func TestWorkThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		l := New("k", "a", of{s, "a"}, slog.New(slog.DiscardHandler))
+		l := NewLease("k", "a", of{s, "a"}, slog.New(slog.DiscardHandler))
 		if err := l.Run(t.Context(), func(context.Context) error { return errAway }); !errors.Is(err, errAway) || len(s.value) != 0 {
 			t.Errorf("%v, and the key says %q", err, s.value)
 		}
@@ -258,16 +244,14 @@ func TestTwoOfOneName(t *testing.T) {
 		first := join(t, s, "same")
 		time.Sleep(time.Second)
 		second := join(t, s, "same")
-		time.Sleep(DefaultTTL/3 + time.Second)
+		time.Sleep(LeaseTTL/3 + time.Second)
 		synctest.Wait()
 		if first.lease.Check() == nil || second.lease.Check() != nil || first.works.Load() || !second.works.Load() {
 			t.Errorf("the first works: %v, the second: %v", first.works.Load(), second.works.Load())
 		}
-		if err := first.stop(); !errors.Is(err, ErrLost) {
+		if err := first.stop(); !errors.Is(err, ErrLeaseLost) {
 			t.Errorf("the first ended with %v", err)
 		}
-		if err := second.stop(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, second.stop())
 	})
 }

@@ -29,8 +29,8 @@ type Stage struct {
 	Batch   int // most messages in a batch; DefaultBatch when 0
 }
 
-// Loop is the consume loop: fetch a batch, handle it, publish what follows,
-// wait until that is durable, commit, repeat.
+// Loop is the consume loop: fetch a batch, handle it, publish the results, wait until they are
+// durable, commit, repeat.
 type Loop struct {
 	worker
 	stage  Stage
@@ -53,8 +53,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// consume works on one partition until it is taken away. How far behind it is then
-// is its next owner's to say.
+// consume works on one partition until it is taken away. From then on its next owner reports its
+// lag.
 func (l *Loop) consume(ctx context.Context, p Partition) error {
 	var label string
 	defer func() { l.metrics.lag.DeleteLabelValues(label) }()
@@ -72,7 +72,7 @@ func (l *Loop) consume(ctx context.Context, p Partition) error {
 			err = l.process(ctx, msgs, func() func(context.Context) error { return newBatch(l, p, msgs).step })
 		}
 		if ctx.Err() != nil {
-			return nil // what is not committed is read again by the next owner
+			return nil // the next owner reads uncommitted messages again
 		}
 		if err != nil {
 			return err

@@ -19,7 +19,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -56,17 +57,7 @@ func runLoop(t *testing.T, b *streamtest.Bus, s stream.Stage, log io.Writer) (st
 		s.Name = "stage"
 	}
 	s.Topic = from
-	l := stream.New(s, deps(b, log))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
-	return func() {
-		t.Helper()
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	}
+	return check.Run(t, stream.New(s, deps(b, log)).Run)
 }
 
 func publish(t *testing.T, b *streamtest.Bus, keyed ...string) {
@@ -76,9 +67,7 @@ func publish(t *testing.T, b *streamtest.Bus, keyed ...string) {
 		key, _, _ := strings.Cut(kv, "#")
 		msgs[i] = stream.Message{Topic: from, Key: key, Value: []byte(kv), Headers: map[string]string{"revision": "1"}}
 	}
-	if err := b.Publish(t.Context(), msgs...); err != nil {
-		t.Fatalf("publish: %v", err)
-	}
+	check.OK(t, b.Publish(t.Context(), msgs...))
 }
 
 func values(msgs []stream.Message) []string {
@@ -94,9 +83,7 @@ func letters(t *testing.T, b *streamtest.Bus) []events.DeadLetter {
 	var out []events.DeadLetter
 	for _, m := range b.Published(events.DLQ) {
 		var l events.DeadLetter
-		if err := json.Unmarshal(m.Value, &l); err != nil {
-			t.Fatalf("dead letter: %v", err)
-		}
+		check.OK(t, json.Unmarshal(m.Value, &l))
 		if m.Key != l.ID {
 			t.Errorf("dead letter %q has the key %q", l.ID, m.Key)
 		}
@@ -238,11 +225,11 @@ func TestLoopDeadLettersPanics(t *testing.T) {
 		return out
 	}
 	handlers := map[string]stream.Handler{
-		"batch": handlerFunc(whole),
+		"batch": whole,
 		"each": stream.Each(2, func(ctx context.Context, m stream.Message) ([]stream.Message, error) {
 			return whole(ctx, []stream.Message{m})[0].Out, nil
 		}),
-		"wrong count": handlerFunc(func(ctx context.Context, msgs []stream.Message) []stream.Outcome {
+		"wrong count": func(ctx context.Context, msgs []stream.Message) []stream.Outcome {
 			var out []stream.Outcome
 			for _, m := range msgs {
 				if string(m.Value) != "b#1" {
@@ -251,7 +238,7 @@ func TestLoopDeadLettersPanics(t *testing.T) {
 				}
 			}
 			return out
-		}),
+		},
 	}
 	for name, h := range handlers {
 		t.Run(name, func(t *testing.T) {
@@ -273,19 +260,13 @@ func TestLoopDeadLettersPanics(t *testing.T) {
 	}
 }
 
-type handlerFunc func(context.Context, []stream.Message) []stream.Outcome
-
-func (f handlerFunc) Handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
-	return f(ctx, msgs)
-}
-
 // A handler that goes on behind a failed message of the same key is not
 // believed: the later one is handled again, after the earlier one.
 func TestLoopHoldsKeysForAnyHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := streamtest.NewBus()
 		failed := false
-		h := handlerFunc(func(ctx context.Context, msgs []stream.Message) []stream.Outcome {
+		h := func(ctx context.Context, msgs []stream.Message) []stream.Outcome {
 			out := make([]stream.Outcome, len(msgs))
 			for i, m := range msgs {
 				out[i].Out, _ = echo(ctx, m)
@@ -295,7 +276,7 @@ func TestLoopHoldsKeysForAnyHandler(t *testing.T) {
 				}
 			}
 			return out
-		})
+		}
 		publish(t, b, "a#1", "a#2", "b#1")
 		stop := runLoop(t, b, stream.Stage{Handler: h}, io.Discard)
 		time.Sleep(time.Minute)
@@ -444,9 +425,7 @@ func TestMetrics(t *testing.T) {
 		l := stream.New(stream.Stage{Name: "one", Topic: from, Handler: h}, d)
 		stream.New(stream.Stage{Name: "two", Topic: from, Handler: h}, d)
 		publish(t, b, "a#1", "bad#1", "c#1")
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- l.Run(ctx) }()
+		stop := check.Run(t, l.Run)
 		synctest.Wait()
 		want := map[string]float64{
 			"toolstream_stage_messages_total":     3,
@@ -459,14 +438,8 @@ func TestMetrics(t *testing.T) {
 				t.Errorf("%s is %v, want %v", name, got, v)
 			}
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		families, err := reg.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		stop()
+		families := check.Value(reg.Gather())(t)
 		for _, f := range families {
 			if f.GetName() == "toolstream_stage_lag" {
 				t.Errorf("partitions that are not held any more are behind by %v", f.GetMetric())
@@ -478,10 +451,7 @@ func TestMetrics(t *testing.T) {
 // metric sums a stage's counters or gauges of one name.
 func metric(t *testing.T, reg *prometheus.Registry, name, stage string) float64 {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := check.Value(reg.Gather())(t)
 	var sum float64
 	found := false
 	for _, f := range families {

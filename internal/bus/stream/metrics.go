@@ -32,7 +32,7 @@ func newMetrics(stage string, reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		messages: auto.NewCounter(prometheus.CounterOpts{
 			Name: "toolstream_stage_messages_total", ConstLabels: labels,
-			Help: "Records that a stage is done with, dead letters included.",
+			Help: "Records a stage has processed, dead letters included.",
 		}),
 		batches: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "toolstream_stage_batch_size", ConstLabels: labels,
@@ -41,16 +41,16 @@ func newMetrics(stage string, reg prometheus.Registerer) *metrics {
 		}),
 		duration: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "toolstream_stage_duration_seconds", ConstLabels: labels,
-			Help:    "Time from a batch being read to its being committed, retries included.",
+			Help:    "Time from reading a batch to committing it, retries included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 3, 12),
 		}),
 		retries: auto.NewCounter(prometheus.CounterOpts{
 			Name: "toolstream_stage_retries_total", ConstLabels: labels,
-			Help: "Times that a stage waited after a transient failure and tried again.",
+			Help: "Retries after transient failures.",
 		}),
 		errors: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "toolstream_stage_errors_total", ConstLabels: labels,
-			Help: "Failures by class: transient and panic are retried, permanent becomes a dead letter, bus is a failed read, write or commit.",
+			Help: "Failures: transient and panic are retried, permanent becomes a dead letter, bus is a failed read, write or commit.",
 		}, []string{"class"}),
 		deadLetters: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "toolstream_stage_dead_letters_total", ConstLabels: labels,
@@ -58,7 +58,7 @@ func newMetrics(stage string, reg prometheus.Registerer) *metrics {
 		}, []string{"reason"}),
 		lag: auto.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "toolstream_stage_lag", ConstLabels: labels,
-			Help: "Offsets between a stage's position and the end of the topic when the stage last looked; on a compacted topic an upper bound of the records waiting.",
+			Help: "Offsets between a stage's position and the end of the topic at the stage's last look; an upper bound on a compacted topic.",
 		}, []string{"partition"}),
 	}
 	// A counter that appears with its first increment hides that increment from increase().
@@ -75,6 +75,6 @@ func newMetrics(stage string, reg prometheus.Registerer) *metrics {
 func newRepairs(reg prometheus.Registerer) prometheus.Counter {
 	return promauto.With(reg).NewCounter(prometheus.CounterOpts{
 		Name: "toolstream_order_repairs_total",
-		Help: "Changes published again because an older change of the same entity lay behind them on a compacted topic.",
+		Help: "Changes that were published again because an older change of the same entity followed them.",
 	})
 }

@@ -16,6 +16,16 @@ const readTimeout = 10 * time.Second
 // errDone ends Follow.
 var errDone = errors.New("done")
 
+// Behind returns the number of records between positions and ends.
+func Behind(at, ends map[int]uint64) (records uint64) {
+	for partition, end := range ends {
+		if end > at[partition] {
+			records += end - at[partition]
+		}
+	}
+	return records
+}
+
 // Read calls visit with the messages of a topic above from, in order within a partition,
 // until it returns true or an error.
 func Read(ctx context.Context, f Follower, topic events.Topic, from map[int]uint64, visit func(Message) (done bool, err error)) error {
@@ -40,8 +50,8 @@ func Read(ctx context.Context, f Follower, topic events.Topic, from map[int]uint
 	return err
 }
 
-// ReadAt returns the message that lies at an offset of a partition. found is false
-// where it is not there any more, because compaction has dropped it.
+// ReadAt returns the message at an offset of a partition. found is false if compaction has
+// dropped it.
 func ReadAt(ctx context.Context, f Follower, topic events.Topic, partition int, offset uint64) (m Message, found bool, err error) {
 	ends, err := f.End(ctx, topic)
 	if err != nil {

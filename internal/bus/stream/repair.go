@@ -11,24 +11,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// repairDelay is how long a Repairer waits after it was told of a key, and up to
-// five times as much again by chance: of several processes, one is the first.
+// repairDelay is how long a Repairer waits after it was told of a key, plus up to five times as
+// much by chance: of several processes, one is the first.
 const repairDelay = 10 * time.Second
 
-// Repairer publishes the newest change of an entity again where an older change
-// lies behind it on a compacted topic. Two processes that write one entity at
-// once cause that order, and so does a bus that stores a request after its
-// writer has repeated it. Readers compare versions and are right in any order.
-// But compaction keeps the last record of a key, and an index that is built
-// anew reads what compaction has kept.
+// Repairer publishes the newest change of an entity again if an older change follows it on a
+// compacted topic. Two processes that write one entity at once cause that order, and so does a
+// bus that stores a request after its writer has repeated it. Readers compare versions and are
+// right in any order. But compaction keeps the last record of a key, and a rebuilt index reads
+// that record.
 //
-// A reader that knows the newest version of each entity reports what it reads
-// to Observe.
+// A reader that knows the newest version of each entity reports each record to Observe.
 type Repairer struct {
 	follower  Follower
 	publisher Publisher
@@ -50,8 +48,8 @@ func NewRepairer(d Deps, topics ...events.Topic) *Repairer {
 	}
 }
 
-// Observe notes that a record of key was read, and whether it is older than
-// what was read of key before.
+// Observe notes that a record of key was read, and whether it is older than an earlier record
+// of key.
 func (r *Repairer) Observe(key string, older bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,10 +77,13 @@ func (r *Repairer) Run(ctx context.Context) error {
 			return nil
 		case <-time.After(repairDelay + rand.N(5*repairDelay)):
 		}
-		keys := r.take()
+		r.mu.Lock()
+		keys := r.suspects
+		r.suspects = map[string]struct{}{}
+		r.mu.Unlock()
 		for _, topic := range r.topics {
 			if err := r.repair(ctx, topic, keys); err != nil && ctx.Err() == nil {
-				r.log.Warn("an older change lies behind a newer one, and repairing failed: trying again", "topic", string(topic), "error", err)
+				r.log.Warn("an older change follows a newer one, and repairing failed: trying again", "topic", string(topic), "error", err)
 				for key := range keys {
 					r.Observe(key, true)
 				}
@@ -92,14 +93,6 @@ func (r *Repairer) Run(ctx context.Context) error {
 	}
 }
 
-func (r *Repairer) take() map[string]struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	taken := r.suspects
-	r.suspects = map[string]struct{}{}
-	return taken
-}
-
 // newest is the newest record of a key, and the version of the last record of
 // the key in the same partition.
 type newest struct {
@@ -107,8 +100,8 @@ type newest struct {
 	version, last schema.Version
 }
 
-// repair reads the whole topic and publishes the newest record of each key that
-// has an older one behind it.
+// repair reads the whole topic and publishes the newest record of each key that is followed by an
+// older one.
 func (r *Repairer) repair(ctx context.Context, topic events.Topic, keys map[string]struct{}) error {
 	if len(keys) == 0 {
 		return nil
@@ -141,12 +134,12 @@ func (r *Repairer) repair(ctx context.Context, topic events.Topic, keys map[stri
 			continue
 		}
 		m := f.message
-		m.Headers = tracing.Without(m.Headers)
+		m.Headers = telemetry.WithoutTrace(m.Headers)
 		if err := r.publisher.Publish(ctx, m); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
 		r.repaired.Inc()
-		r.log.Info("published a change again: an older change lay behind it", "topic", string(topic), "key", key, "revision", f.version.Revision)
+		r.log.Info("published a change again: an older change followed it", "topic", string(topic), "key", key, "revision", f.version.Revision)
 	}
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Record is a message and what it says.
+// Record is a message with its decoded content.
 type Record[T any] struct {
 	Message Message
 	Decoded T
 }
 
-// Sink reads a whole topic and keeps its own position: in the same
-// transaction as what it stores, so that neither can be ahead of the other.
+// Sink reads a whole topic and stores its position in the same transaction as the records, so
+// that neither can be ahead of the other.
 type Sink[T any] struct {
 	Name  string // in metrics, logs and dead letters
 	Topic events.Topic
@@ -30,8 +30,7 @@ type Sink[T any] struct {
 	// become dead letters, and the positions follow in a call of their own.
 	Apply func(ctx context.Context, records []Record[T], positions map[int]uint64) error
 
-	// Traced says that the traces of records go on here; it is not for those who
-	// only keep books.
+	// Traced continues the traces of the records. Sinks that only count records leave it false.
 	Traced bool
 }
 
@@ -60,13 +59,9 @@ func NewTail[T any](s Sink[T], d Deps) *Tail[T] {
 func (s *Tail[T]) Run(ctx context.Context, from map[int]uint64) error {
 	s.positions = make(map[int]uint64, len(from))
 	maps.Copy(s.positions, from)
-	return s.follow(ctx)
-}
-
-// follow starts again where it stopped when following fails, at once if it got
-// anywhere since it last did.
-func (s *Tail[T]) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
+		// If following fails, it restarts at its position, without delay if it made progress since
+		// the last failure.
 		err := s.retry(ctx, func() error {
 			s.progressed = false
 			err := s.bus("follow", s.follower.Follow(ctx, s.topic, maps.Clone(s.positions), s.batch))
@@ -82,7 +77,7 @@ func (s *Tail[T]) follow(ctx context.Context) error {
 	return nil
 }
 
-// batch applies what was read; it only fails when ctx ends.
+// batch applies the messages. It only fails if ctx ends.
 func (s *Tail[T]) batch(ctx context.Context, msgs []Message) error {
 	positions := map[int]uint64{}
 	for _, m := range msgs {

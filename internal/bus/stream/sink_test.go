@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 )
 
@@ -55,16 +56,7 @@ func decode(m stream.Message) (string, error) {
 func runTail(t *testing.T, b *streamtest.Bus, s *store, start map[int]uint64) (stop func()) {
 	t.Helper()
 	tail := stream.NewTail(stream.Sink[string]{Name: "stage", Topic: from, Decode: decode, Apply: s.apply}, deps(b, io.Discard))
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- tail.Run(ctx, start) }()
-	return func() {
-		t.Helper()
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("run: %v", err)
-		}
-	}
+	return check.Run(t, func(ctx context.Context) error { return tail.Run(ctx, start) })
 }
 
 func (s *store) want(t *testing.T, position uint64, records ...string) {

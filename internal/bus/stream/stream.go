@@ -1,10 +1,10 @@
 // Package stream is the one consume loop that all stages share, and the bus as
 // the stages see it.
 //
-// The bus is a set of logs: a topic has partitions, a partition is an ordered
-// sequence of messages, a consumer commits the offset up to which it is done.
-// That is the smallest contract under which one key's changes stay in order
-// and a crash repeats work instead of losing it.
+// The bus is a set of logs: a topic has partitions, a partition is an ordered sequence of
+// messages, a consumer commits the offset of the last message that it has handled. With this
+// small contract, the changes of a key stay in order and a crash repeats work instead of losing
+// it.
 package stream
 
 import (
@@ -21,21 +21,20 @@ type Message struct {
 	Value   []byte
 	Headers map[string]string
 
-	// Partition, Offset and Time are set on what is read and ignored on what
-	// is published. Offsets rise within a partition, with gaps where a topic
-	// is compacted.
+	// Partition, Offset and Time are set on messages that are read and ignored on publishing.
+	// Offsets rise within a partition, with gaps if the topic is compacted.
 	Partition int
 	Offset    uint64
 	Time      time.Time
 
-	// Erased says of what is read that its tenant was erased: the value is withheld,
-	// and the message counts as handled.
+	// Erased means that the tenant of the message was erased: the value is withheld, and the
+	// message counts as handled.
 	Erased bool
 }
 
-// IsNull reports whether a message ends its key, long after the delete of its
-// entity, so that compaction can drop the key. Only one that says its revision
-// does; any other without a value is damaged.
+// IsNull reports whether a message ends its key, long after the delete of its entity, so that
+// compaction can drop the key. It needs a revision for that; any other message without a value
+// is damaged.
 func (m Message) IsNull() bool {
 	return m.Key != "" && len(m.Value) == 0 && m.Headers[events.HeaderRevision] != ""
 }
@@ -50,10 +49,9 @@ type Publisher interface {
 
 // Republisher puts a message that was read back to the end of its topic.
 type Republisher interface {
-	// Republish publishes m, whose Partition and Offset say where it was read.
-	// On a compacted topic it does so only while m is the newest message of
-	// its key, and returns false otherwise: an old record must not replace a
-	// newer one.
+	// Republish publishes m, which was read at its Partition and Offset. On a compacted topic
+	// it does so only while m is the newest message of its key, and returns false otherwise: an
+	// old record must not replace a newer one.
 	Republish(ctx context.Context, m Message) (done bool, err error)
 }
 
@@ -63,8 +61,8 @@ type Partition interface {
 	// It blocks until there is one. Once the caller has lost the partition, or
 	// ctx ends, it returns an error.
 	Fetch(ctx context.Context, max int) ([]Message, error)
-	// Commit makes through the offset from which a later owner does not read
-	// again: the next Fetch anywhere starts above it.
+	// Commit marks messages up to through as handled: the next Fetch of any owner starts above
+	// it.
 	Commit(ctx context.Context, through uint64) error
 }
 
@@ -86,25 +84,25 @@ type Groups interface {
 	Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, Partition) error) error
 }
 
-// Follower reads a whole topic from offsets that the reader keeps itself: for
-// those who store what they have read together with how far they have read.
+// Follower reads a whole topic from offsets that the reader keeps, for readers that store
+// records and their position together.
 type Follower interface {
 	Ends
-	// Follow delivers the messages above from (by partition; absent reads
-	// from the beginning) in order, batch by batch, until ctx ends (nil) or
-	// handle fails (its error). Compacted topics deliver what is left.
+	// Follow delivers the messages above from (by partition; absent reads from the beginning)
+	// in order, batch by batch, until ctx ends (nil) or handle fails (its error). Compacted
+	// topics deliver the remaining messages.
 	Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []Message) error) error
 }
 
-// Topics makes and removes the topics of index versions, which come and go.
+// Topics creates and removes the topics of index versions.
 type Topics interface {
-	// Create makes the topic unless it is there.
+	// Create creates the topic unless it exists.
 	Create(ctx context.Context, topic events.Topic) error
-	// Remove deletes what the topic holds, and the topic unless it is one of
-	// events.Topics. Nobody may use it at the time.
+	// Remove deletes the records of the topic, and the topic itself unless it belongs to
+	// events.Topics. The topic must not be in use.
 	Remove(ctx context.Context, topic events.Topic) error
 	// Versions returns the numbers of the index versions from 2 on that have a topic.
 	Versions(ctx context.Context) ([]int, error)
-	// Forget lets a group that has no members begin anew with a topic.
+	// Forget resets the position of a group without members in a topic.
 	Forget(ctx context.Context, topic events.Topic, group string) error
 }

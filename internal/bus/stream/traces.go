@@ -9,30 +9,28 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Bounds of what a batch adds to the traces of its records. A span is made for
-// each trace that its records continue and not for each record: what was sent
-// together has one.
+// Limits of the spans that a batch adds to the traces of its records. Records of one trace
+// share a span.
 const (
 	tracesOwn    = 16        // traces of a batch that get a span of their own
 	tracesLinked = 64        // traces that the batch's span links to
-	tracesAge    = time.Hour // of a record, beyond which its trace is over: what is read again makes no spans
+	tracesAge    = time.Hour // of a record, after which its trace is over: repeated reading adds no spans
 )
 
-// traces are the spans of one batch: of the batch itself, in a trace of its own
-// with links to those of its records, and one in each of these. Nil has none.
+// traces are the spans of one batch: a span of the batch itself, in its own trace with links to
+// the traces of its records, and a span in each of these traces. Nil has no spans.
 type traces struct {
 	batch trace.Span
 	all   []trace.Span          // in the traces of records
-	own   map[string]trace.Span // the same, by the traceparent with which their records go on
+	own   map[string]trace.Span // the same, by the traceparent that their records get
 }
 
-// trace begins the spans of a batch. The records that get a span are given its
-// context in place of the one that they came with, so that what follows from them
-// is within it.
+// trace begins the spans of a batch. A record with a span gets its trace context, so that later
+// spans of the record become children.
 func (w *worker) trace(ctx context.Context, msgs []Message) (context.Context, *traces) {
 	if w.tracer == nil {
 		return ctx, nil
@@ -44,7 +42,7 @@ func (w *worker) trace(ctx context.Context, msgs []Message) (context.Context, *t
 			semconv.MessagingDestinationPartitionIDKey.Int(msgs[0].Partition))...),
 	}
 	for _, parent := range order[:min(len(order), tracesLinked)] {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: tracing.Extract(msgs[groups[parent][0]].Headers)}))
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: telemetry.Extract(msgs[groups[parent][0]].Headers)}))
 	}
 	name := w.name + " process " + string(w.topic)
 	ctx, batch := w.tracer.Start(ctx, name+" batch", options...)
@@ -57,7 +55,7 @@ func (w *worker) trace(ctx context.Context, msgs []Message) (context.Context, *t
 
 // begin begins the span of the records at these places, which continue one trace.
 func (t *traces) begin(w *worker, name string, msgs []Message, places []int) {
-	parent := tracing.Of(context.Background(), msgs[places[0]].Headers)
+	parent := telemetry.Linked(context.Background(), msgs[places[0]].Headers)
 	ctx, span := w.tracer.Start(parent, name, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(w.attributes(len(places))...), trace.WithLinks(trace.Link{SpanContext: t.batch.SpanContext()}))
 	if !span.IsRecording() {
@@ -65,7 +63,7 @@ func (t *traces) begin(w *worker, name string, msgs []Message, places []int) {
 	}
 	for _, at := range places {
 		msgs[at].Headers = maps.Clone(msgs[at].Headers)
-		tracing.Inject(ctx, msgs[at].Headers)
+		telemetry.Inject(ctx, msgs[at].Headers)
 	}
 	t.all = append(t.all, span)
 	t.own[msgs[places[0]].Headers[events.HeaderTraceparent]] = span
@@ -73,7 +71,7 @@ func (t *traces) begin(w *worker, name string, msgs []Message, places []int) {
 
 func (w *worker) attributes(n int) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		tracing.Stage.String(w.name), semconv.MessagingDestinationName(string(w.topic)),
+		telemetry.Stage.String(w.name), semconv.MessagingDestinationName(string(w.topic)),
 		semconv.MessagingOperationTypeProcess, semconv.MessagingBatchMessageCount(n),
 	}
 }
@@ -88,7 +86,7 @@ func grouped(msgs []Message, since time.Time) (groups map[string][]int, order []
 			continue
 		}
 		if groups[parent] == nil {
-			if !tracing.Extract(m.Headers).IsSampled() {
+			if !telemetry.Extract(m.Headers).IsSampled() {
 				continue
 			}
 			order = append(order, parent)
@@ -104,13 +102,13 @@ func failed(ctx context.Context, l events.DeadLetter) {
 	if t == nil {
 		return
 	}
-	tracing.Fail(t.batch, l.Reason)
+	telemetry.FailSpan(t.batch, l.Reason)
 	if span := t.own[l.Headers[events.HeaderTraceparent]]; span != nil {
-		tracing.Fail(span, l.Reason)
+		telemetry.FailSpan(span, l.Reason)
 	}
 }
 
-// log returns ctx for what is logged about the batch.
+// log returns the context for log lines about the batch.
 func (t *traces) log(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
@@ -121,7 +119,7 @@ func (t *traces) log(ctx context.Context) context.Context {
 // tried notes a try that has failed and will be repeated.
 func (t *traces) tried(err error) {
 	if t != nil && err != nil {
-		t.batch.AddEvent("failed try", trace.WithAttributes(semconv.ErrorTypeKey.String(tracing.Kind(err))))
+		t.batch.AddEvent("failed try", trace.WithAttributes(semconv.ErrorTypeKey.String(telemetry.ErrorKind(err))))
 	}
 }
 
@@ -131,16 +129,15 @@ func (t *traces) end(err error) {
 		return
 	}
 	for _, span := range t.all {
-		tracing.End(span, err)
+		telemetry.EndSpan(span, err)
 	}
-	tracing.End(t.batch, err)
+	telemetry.EndSpan(t.batch, err)
 }
 
 // tracesKey is the key of a context for the spans of the batch in work.
 type tracesKey struct{}
 
-// within returns the context in which one record of a batch is handled: within its
-// span, if it has one.
+// within returns the context for handling one record of a batch: with its span, if any.
 func within(ctx context.Context, m Message) context.Context {
 	t, _ := ctx.Value(tracesKey{}).(*traces)
 	if t == nil {
@@ -154,9 +151,9 @@ func within(ctx context.Context, m Message) context.Context {
 
 // send publishes within a span of its own.
 func (w *worker) send(ctx context.Context, msgs []Message) error {
-	ctx, span := tracing.Begin(ctx, "send "+string(msgs[0].Topic), trace.WithSpanKind(trace.SpanKindProducer))
+	ctx, span := telemetry.StartSpan(ctx, "send "+string(msgs[0].Topic), trace.WithSpanKind(trace.SpanKindProducer))
 	span.SetAttributes(semconv.MessagingDestinationName(string(msgs[0].Topic)), semconv.MessagingBatchMessageCount(len(msgs)))
 	err := w.publisher.Publish(ctx, msgs...)
-	tracing.End(span, err)
+	telemetry.EndSpan(span, err)
 	return err
 }

@@ -13,9 +13,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
-	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -24,11 +25,7 @@ func recorded(t *testing.T) (trace.TracerProvider, *tracetest.SpanRecorder) {
 	t.Helper()
 	spans := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
-	t.Cleanup(func() {
-		if err := provider.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check.OK(t, provider.Shutdown(context.Background())) })
 	return provider, spans
 }
 
@@ -58,9 +55,7 @@ func put(t *testing.T, b *streamtest.Bus, topic events.Topic, parents ...string)
 		}
 		msgs = append(msgs, m)
 	}
-	if err := b.Publish(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.Publish(t.Context(), msgs...))
 }
 
 // loop runs echo over what is on the bus.
@@ -68,15 +63,9 @@ func loop(t *testing.T, b *streamtest.Bus, provider trace.TracerProvider, h stre
 	t.Helper()
 	d := deps(b, io.Discard)
 	d.Traces = provider
-	l := stream.New(stream.Stage{Name: "stage", Topic: from, Handler: h}, d)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- l.Run(ctx) }()
+	stop := check.Run(t, stream.New(stream.Stage{Name: "stage", Topic: from, Handler: h}, d).Run)
 	synctest.Wait()
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 func TestTheTracesOfRecordsGoOn(t *testing.T) {
@@ -94,7 +83,7 @@ func TestTheTracesOfRecordsGoOn(t *testing.T) {
 			t.Fatalf("%d spans of batches, %d of traces", len(batches), len(own))
 		}
 		for i, s := range own {
-			want := tracing.Extract(map[string]string{events.HeaderTraceparent: sender(i, "01")})
+			want := telemetry.Extract(map[string]string{events.HeaderTraceparent: sender(i, "01")})
 			if s.Parent().SpanID() != want.SpanID() || s.SpanContext().TraceID() != want.TraceID() {
 				t.Errorf("span %d is in trace %s below %s", i, s.SpanContext().TraceID(), s.Parent().SpanID())
 			}
@@ -104,7 +93,7 @@ func TestTheTracesOfRecordsGoOn(t *testing.T) {
 		}
 		on := []trace.SpanContext{own[0].SpanContext(), own[0].SpanContext(), own[1].SpanContext()}
 		for i, m := range b.Published(into) {
-			sc := tracing.Extract(m.Headers)
+			sc := telemetry.Extract(m.Headers)
 			switch {
 			case i < len(on) && (sc.SpanID() != on[i].SpanID() || seen[i].SpanID() != on[i].SpanID() || m.Headers[events.HeaderTracestate] != "a=b"):
 				t.Errorf("record %d goes on with %v and was handled in %v, want %v", i, m.Headers, seen[i], on[i])
@@ -162,7 +151,7 @@ func TestFailuresAreInTheTraces(t *testing.T) {
 		if got := named(spans, "stage process searches batch")[0].Status().Description; got != "unfit" {
 			t.Errorf("the batch: %q", got)
 		}
-		sc := tracing.Extract(b.Published(events.DLQ)[0].Headers)
+		sc := telemetry.Extract(b.Published(events.DLQ)[0].Headers)
 		if sc.SpanID() != own[1].SpanContext().SpanID() {
 			t.Errorf("the letter is in %v", sc)
 		}
@@ -182,14 +171,9 @@ func TestOnlySinksThatWantToGoOnWithTraces(t *testing.T) {
 				Decode: func(m stream.Message) (string, error) { return string(m.Value), nil },
 				Apply:  func(context.Context, []stream.Record[string], map[int]uint64) error { return nil },
 			}, d)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- tail.Run(ctx, nil) }()
+			stop := check.Run(t, func(ctx context.Context) error { return tail.Run(ctx, nil) })
 			synctest.Wait()
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			stop()
 			if n := len(named(spans, "sink process searches")); (n == 1) != traced {
 				t.Errorf("traced %v: %d spans", traced, n)
 			}

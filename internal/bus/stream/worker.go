@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -24,8 +24,8 @@ const (
 	retryMax   = 15 * time.Second
 )
 
-// worker is what a Loop and a Tail have in common: they read a topic, try a batch until
-// it succeeds, and publish dead letters.
+// worker is the common part of a Loop and a Tail: they read a topic, try a batch until it
+// succeeds, and publish dead letters.
 type worker struct {
 	name      string
 	topic     events.Topic
@@ -42,7 +42,7 @@ func newWorker(name string, topic events.Topic, ends Ends, d Deps) worker {
 		log: d.Logger.With("stage", name, "topic", string(topic)), metrics: newMetrics(name, d.Registerer),
 	}
 	if d.Traces != nil {
-		w.tracer = d.Traces.Tracer(tracing.Scope)
+		w.tracer = d.Traces.Tracer(telemetry.Scope)
 	}
 	return w
 }
@@ -74,7 +74,7 @@ func (w *worker) process(ctx context.Context, msgs []Message, begin func() (step
 func (w *worker) observeLag(ctx context.Context, at Message) {
 	ends, err := w.ends.End(ctx, w.topic)
 	if err != nil {
-		return // the lag is unknown; reading will say why
+		return // the lag is unknown; reading will report the error
 	}
 	behind := max(ends[at.Partition], at.Offset) - at.Offset
 	w.metrics.lag.WithLabelValues(strconv.Itoa(at.Partition)).Set(float64(behind))
@@ -95,8 +95,8 @@ func Draining(ctx context.Context) (context.Context, context.CancelFunc) {
 	return work, func() { stop(); cancel() }
 }
 
-// retry calls op until it succeeds, fails permanently or ctx ends. The log
-// hears of the first failure and of the recovery, however many lie between.
+// retry calls op until it succeeds, fails permanently or ctx ends. It logs the first failure
+// and the recovery, regardless of the failures in between.
 func (w *worker) retry(ctx context.Context, op func() error) error {
 	failures := 0
 	attempt := func() error {
@@ -161,7 +161,7 @@ func (w *worker) logGivenUp(ctx context.Context, letters []events.DeadLetter) {
 	}
 	for _, l := range letters {
 		if n := records[l.Reason]; n > 0 {
-			w.log.WarnContext(tracing.Of(ctx, l.Headers), "records are given up, `toolstream dlq list` shows why",
+			w.log.WarnContext(telemetry.Linked(ctx, l.Headers), "records are given up, `toolstream dlq list` shows why",
 				"reason", l.Reason, "records", n, "dead_letter", l.ID, "attempts", l.Attempts)
 			delete(records, l.Reason)
 		}
@@ -182,8 +182,7 @@ func (w *worker) publishDeadLetter(ctx context.Context, l events.DeadLetter) err
 	return w.bus("publish dead letter", w.publisher.Publish(ctx, Message{Topic: events.DLQ, Key: l.ID, Value: value, Headers: headers}))
 }
 
-// maxDetail bounds what a dead letter says of its error, in bytes: a panic's
-// stack is long.
+// maxDetail bounds the error text in a dead letter, in bytes: the stack of a panic is long.
 const maxDetail = 4096
 
 // deadLetter describes a record that failed with a permanent error.
@@ -215,8 +214,8 @@ func (w *worker) deadLetter(m Message, err error, attempts int) events.DeadLette
 	}
 }
 
-// Deps is what a Loop, a Tail or a Repairer works with. A Loop reads by Groups, the
-// others by Follower. Traces, if given, lets the traces of records go on.
+// Deps are the dependencies of a Loop, a Tail or a Repairer. A Loop reads through Groups, the
+// others through Follower. With Traces, the traces of records continue.
 type Deps struct {
 	Groups     Groups
 	Follower   Follower

@@ -7,12 +7,12 @@ import (
 	"maps"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// ErrNotFound is the error for an id that no dead letter of the tenant has.
+// ErrNotFound means that the tenant has no dead letter with an id.
 var ErrNotFound = errors.New("deadletter: there is no such dead letter")
 
 // Show returns a dead letter with the bytes it holds, or ErrNotFound.
@@ -27,27 +27,27 @@ func (s *Store) Show(ctx context.Context, id string) (found events.DeadLetter, e
 	return found, err
 }
 
-// Decision is what became of one dead letter.
+// Decision is the result for a dead letter.
 type Decision struct {
 	ID    string                 `json:"id"`
 	State events.DeadLetterState `json:"state,omitempty" doc:"The dead letter's state now."`
-	Error string                 `json:"error,omitempty" doc:"Why it could not be done; the dead letter is as it was."`
+	Error string                 `json:"error,omitempty" doc:"Reason of the failure; the dead letter is unchanged."`
 
-	// Of what was replayed; POST /v1/tools:states tells what became of it.
-	Kind     schema.Kind `json:"kind,omitempty" doc:"tool or provider: what was replayed."`
+	// The replayed entity; POST /v1/tools:states returns its state.
+	Kind     schema.Kind `json:"kind,omitempty" doc:"Kind of the replayed entity: tool or provider."`
 	Entity   string      `json:"entity,omitempty" doc:"Its id."`
-	Revision uint64      `json:"revision,omitempty" doc:"Of the change that was replayed: that of the edited document where there was one."`
+	Revision uint64      `json:"revision,omitempty" doc:"Revision of the replayed change: of the edited document, if there was one."`
 }
 
 // reasonRefused is the reason of the permanent error for a dead letter that cannot
 // be decided about.
 const reasonRefused = "refused"
 
-// Replay puts the records of dead letters back on their topics, in the order in which
-// they were given up, and closes the dead letters. It does not publish a record that a
-// newer one of its key has replaced, and closes that dead letter as superseded. Dead
-// letters that are closed, or whose record is not kept, stay as they are; their
-// decisions say so. Only a failing bus is an error: what was decided before stands.
+// Replay publishes the records of dead letters again, in the order of their failures, and
+// closes the dead letters. If a newer record of the key exists, it publishes nothing and
+// closes the dead letter as superseded. Dead letters that are closed, or whose record is
+// not kept, stay as they are; their decisions say so. Only a failing bus is an error, and
+// earlier decisions stand.
 func (s *Store) Replay(ctx context.Context, ids ...string) ([]Decision, error) {
 	return s.decide(ctx, ids, s.replay)
 }
@@ -73,18 +73,17 @@ func refuse(err error) error { return stream.Permanent(reasonRefused, err) }
 
 // Editor accepts the edited documents of dead letters.
 type Editor interface {
-	// Amend accepts a document in place of that of a change, and returns the revision of the new
-	// change. It is that of the change itself where the document is the one that it has; done is
-	// false where something newer is known that says something else. The error is an answer
-	// (huma.StatusError); then nothing is known to be accepted, and the same call is right again.
+	// Amend accepts a new document for a change, and returns the revision of the new change, or
+	// of the change itself if the documents are equal. It reports done as false if a newer change
+	// with another document exists. The error is an answer (huma.StatusError): the document may
+	// not be accepted, and the call can be repeated.
 	Amend(ctx context.Context, of events.Change, document string) (revision uint64, done bool, err error)
 }
 
-// ReplayEdited is Replay for one dead letter whose document is replaced: it is accepted as a
-// new change, and the dead letter is closed. Where the process ends in between, the same call
-// finds the document known and closes the dead letter. A dead letter whose record holds no
-// document that can be read, or a delete, stays as it is. The errors are those of Replay and of
-// the editor.
+// ReplayEdited replays a dead letter with another document: it is accepted as a new change, and
+// the dead letter is closed. After a crash in between, the same call finds the document accepted
+// and closes the dead letter. If the record has no readable document, or is a delete, the dead
+// letter stays as it is. Errors come from Replay and from the editor.
 func (s *Store) ReplayEdited(ctx context.Context, e Editor, id, document string) (Decision, error) {
 	out, err := s.decide(ctx, []string{id}, func(ctx context.Context, l events.DeadLetter) (Decision, error) {
 		if len(l.Original) == 0 {
@@ -114,8 +113,8 @@ func (s *Store) ReplayEdited(ctx context.Context, e Editor, id, document string)
 	return out[0], nil
 }
 
-// Drop gives the records of dead letters up for good and closes the dead letters. Its
-// results and errors are those of Replay.
+// Drop permanently discards the records of dead letters and closes the dead letters. Its results
+// and errors match Replay's.
 func (s *Store) Drop(ctx context.Context, ids ...string) ([]Decision, error) {
 	return s.decide(ctx, ids, func(context.Context, events.DeadLetter) (Decision, error) {
 		return Decision{State: events.DeadLetterDropped}, nil
@@ -175,7 +174,7 @@ func closed(id string, state events.DeadLetterState) Decision {
 const closeTimeout = 10 * time.Second
 
 // close replaces the dead letter on the bus by one without its record, and puts the
-// decision beside it. It does so though the caller may have left: a record that was
+// decision with it. It does so even if the caller has left: a record that was
 // replayed and whose dead letter is open would seem to be replaced by a newer one.
 func (s *Store) close(ctx context.Context, l events.DeadLetter, state events.DeadLetterState) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
@@ -239,7 +238,7 @@ func (s *Store) visit(ctx context.Context, ids []string, fn func(events.DeadLett
 				return false, err
 			}
 		}
-		// A dead letter that was replaced lies behind its old place, so this comes.
+		// A replaced dead letter is behind its old offset, so this record arrives.
 		if end, ok := last[m.Partition]; ok && m.Offset >= end {
 			delete(last, m.Partition)
 		}

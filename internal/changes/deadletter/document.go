@@ -8,26 +8,26 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Contents is what the record of a dead letter says of a tool or provider.
+// Contents describes the tool or provider in the record of a dead letter.
 type Contents struct {
-	Kind     schema.Kind `json:"kind,omitempty" doc:"tool or provider: what the record is about; absent where it is about neither."`
+	Kind     schema.Kind `json:"kind,omitempty" doc:"Subject of the record: tool or provider; absent if it is about neither."`
 	Entity   string      `json:"entity,omitempty" doc:"Its id."`
 	Provider string      `json:"provider,omitempty" doc:"Provider that the tool belongs to."`
 	Format   string      `json:"format,omitempty" doc:"Format of the document."`
-	Document string      `json:"document,omitempty" doc:"The raw document as it was given: JSON with its members on lines of their own (as it is where that takes more than 1 MiB), or a text. Absent where the record holds none that can be read."`
+	Document string      `json:"document,omitempty" doc:"The raw document: JSON with each member on its own line (unchanged if that takes more than 1 MiB), or a text. Absent if the record holds no readable document."`
 	Location *Location   `json:"location,omitempty"`
 }
 
-// Location is where the error is.
+// Location is the place of an error.
 type Location struct {
 	Pointer string `json:"pointer,omitempty" doc:"JSON pointer (RFC 6901) into document; absent of a text."`
-	Line    int    `json:"line,omitempty" doc:"Line in document, in text where there is no document: from 1."`
+	Line    int    `json:"line,omitempty" doc:"Line in document, or in text without a document, from 1."`
 	Column  int    `json:"column,omitempty" doc:"Character in the line, from 1."`
 }
 
@@ -55,7 +55,7 @@ func changeOf(l events.DeadLetter) (c events.Change, err error) {
 	return c, nil
 }
 
-// contentsOf describes what the record of a dead letter says.
+// contentsOf describes the record of a dead letter.
 func contentsOf(l events.DeadLetter) (g Contents) {
 	about, _ := ref(l.Topic, l.Key)
 	g.Kind, g.Entity = about.Kind, about.ID
@@ -68,37 +68,32 @@ func contentsOf(l events.DeadLetter) (g Contents) {
 	if json.Unmarshal(c.Raw, &g.Document) == nil { // a text
 		return g
 	}
-	g.Document = shown(c.Raw)
+	g.Document = string(c.Raw)
+	var lines bytes.Buffer
+	if json.Indent(&lines, c.Raw, "", "  ") == nil && lines.Len() <= maxShown {
+		g.Document = lines.String()
+	}
 	g.Location = locate(l.Path, c, g.Document)
 	return g
 }
 
-// maxShown is how long a document may get by lines of its own for each member, in bytes: that
-// of a deep one gets many times as long, and could not be sent back.
+// maxShown is how long a document may become by indenting it, in bytes. A deep document would
+// become many times as long, and could not be sent back.
 const maxShown = 1 << 20
 
-// shown returns a document with its members on lines of their own, as it is where that would be
-// very long.
-func shown(raw json.RawMessage) string {
-	var lines bytes.Buffer
-	if json.Indent(&lines, raw, "", "  ") != nil || lines.Len() > maxShown {
-		return string(raw)
-	}
-	return lines.String()
-}
-
-// syntax returns where a record ends to be JSON, nil where it is JSON or no text.
+// syntax returns the place of a record's JSON syntax error, or nil if it is valid JSON or not
+// text.
 func syntax(record []byte) *Location {
 	var wrong *json.SyntaxError
 	if err := json.Unmarshal(record, new(json.RawMessage)); !errors.As(err, &wrong) || !utf8.Valid(record) || len(record) == 0 {
 		return nil
 	}
-	at := jsondoc.PlaceAt(record, int(wrong.Offset)-1) // that of the byte behind the wrong one
+	at := jsondoc.PlaceAt(record, int(wrong.Offset)-1) // the offset is behind the wrong byte
 	return &Location{Line: at.Line, Column: at.Column}
 }
 
-// locate returns where in a document, as it is shown, is what an error points to in its change,
-// nil where that is not known.
+// locate returns the place, in a document as shown, of the value that an error of the change
+// points to, or nil if unknown.
 func locate(path string, c events.Change, document string) *Location {
 	pointer, known := strings.CutPrefix(path, "/raw")
 	if part, made := strings.CutPrefix(path, "/document"); made && c.Document != nil {

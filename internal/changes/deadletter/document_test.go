@@ -15,12 +15,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/humatest"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-func TestWhatARecordSays(t *testing.T) {
+func TestContentsDescribeTheRecord(t *testing.T) {
 	const tool = `{"name":"book","description":"Books a room. It is held for a day.","inputSchema":{"properties":{"city":{"description":"Where the house is","type":"string"},"nights":{"type":"integer"}}}}`
 	const head = `{"tenant":"default","kind":"tool","id":"a","revision":7,"op":"upsert","provider":"p","format":"mcp",`
 	const made = `,"document":{"name":"book","description":"Books a room. It is held for a day.","examples":["Where do I sleep?"],"parameters":[{"name":"city","description":"Where the house is"},{"name":"nights"}]}}`
@@ -81,15 +82,12 @@ func (e *editor) Amend(_ context.Context, of events.Change, document string) (ui
 // broken publishes a change that the stage gives up, and returns the id of its letter.
 func (f *failing) broken(id string, revision int) string {
 	f.Helper()
-	value, err := json.Marshal(map[string]any{"tenant": "default", "kind": "tool", "id": id, "revision": revision, "op": "upsert", "raw": map[string]any{"name": unfit}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	value := check.Value(json.Marshal(map[string]any{"tenant": "default", "kind": "tool", "id": id, "revision": revision, "op": "upsert", "raw": map[string]any{"name": unfit}}))(f)
 	f.raw("default/"+id, string(value), revision)
 	return f.id(f.Context(), "default/"+id)
 }
 
-func TestAnEditedDocumentTakesThePlaceOfTheRecord(t *testing.T) {
+func TestAnEditedDocumentReplacesTheRecord(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		for name, c := range map[string]struct {
 			e    editor
@@ -129,7 +127,7 @@ func TestAnEditedDocumentTakesThePlaceOfTheRecord(t *testing.T) {
 }
 
 // Where the process ends before the letter is closed, the same call again closes it.
-func TestALetterThatWasNotClosedIsClosedByTheSameCall(t *testing.T) {
+func TestARepeatedCallClosesALetterThatStayedOpen(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		id := f.broken("a", 5)
 		e := &editor{revision: 9}
@@ -152,7 +150,7 @@ func TestALetterThatWasNotClosedIsClosedByTheSameCall(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeEditedSaysSo(t *testing.T) {
+func TestARecordThatCannotBeEditedIsRefused(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		_, api := humatest.New(f.T)
 		e := &editor{err: huma.Error422UnprocessableEntity("no tool", &huma.ErrorDetail{Location: "/body/document/name"})}
@@ -187,15 +185,13 @@ func TestWhatCannotBeEditedSaysSo(t *testing.T) {
 	})
 }
 
-// A deep document is shown as it is: with lines of their own, its members would be twenty times
-// as long, and be refused when they are sent back.
-func TestADeepDocumentIsShownAsItIs(t *testing.T) {
+// Indented, the document would be twenty times as long, and be refused when it is sent back.
+func TestADeepDocumentIsNotIndented(t *testing.T) {
 	const depth, members = 60, 50_000
 	raw := strings.Repeat("[", depth) + "1" + strings.Repeat(",1", members) + strings.Repeat("]", depth)
-	if got := shown([]byte(raw)); got != raw {
-		t.Errorf("%d bytes are shown as %d", len(raw), len(got))
-	}
-	if got := shown([]byte(`{"a":1}`)); got != "{\n  \"a\": 1\n}" {
-		t.Errorf("%s", got)
+	record := `{"tenant":"default","kind":"tool","id":"a","revision":7,"op":"upsert","format":"mcp","raw":` + raw + `}`
+	got := contentsOf(events.DeadLetter{Topic: events.ToolsRaw, Key: "default/a", Original: []byte(record)})
+	if got.Document != raw {
+		t.Errorf("%d bytes are shown as %d", len(raw), len(got.Document))
 	}
 }

@@ -1,7 +1,7 @@
 package deadletter
 
-// Erase forgets the dead letters of a tenant that lie on the bus up to these offsets, by
-// partition, or all of them where there are none.
+// Erase forgets the dead letters of a tenant up to these offsets by partition, or all of them
+// without offsets.
 func (s *Store) Erase(tenant string, through map[int]uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // Filter chooses dead letters. Empty fields choose all.
 type Filter struct {
-	Stage  string `query:"stage" doc:"Of this stage only."`
-	Reason string `query:"reason" doc:"For this reason only."`
-	Topic  string `query:"topic" doc:"Of records of this topic only."`
-	Cursor string `query:"cursor" doc:"From the call before."`
+	Stage  string `query:"stage" doc:"Only of this stage."`
+	Reason string `query:"reason" doc:"Only with this reason."`
+	Topic  string `query:"topic" doc:"Only records of this topic."`
+	Cursor string `query:"cursor" doc:"Cursor of the previous answer."`
 }
 
 func (f Filter) matches(l *Letter) bool {
@@ -32,11 +32,11 @@ type (
 	listInput struct {
 		Filter
 		State string `query:"state" enum:"open,replayed,superseded,dropped,all" default:"open" doc:"open (default), replayed, superseded, dropped or all."`
-		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries on a page, at most: 1 to 1000, 100 by default."`
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Entries on a page: 1 to 1000, 100 by default."`
 	}
 	bulkInput struct {
 		Filter
-		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Letters in one call, at most: 1 to 1000, 1000 by default."`
+		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Letters in one call: 1 to 1000, 1000 by default."`
 	}
 	idInput struct {
 		ID string `path:"id" doc:"The letter's id."`
@@ -51,9 +51,9 @@ type (
 	bulkOutput     struct{ Body bulk }
 )
 
-// edited is what a record is replayed with.
+// edited is the body of a replay with another document.
 type edited struct {
-	Document string `json:"document" minLength:"1" doc:"The document in place of the one in the record, in the form in which the letter shows it."`
+	Document string `json:"document" minLength:"1" doc:"The new document, in the form of document in the letter."`
 }
 
 // maxEdited bounds a request with an edited document, in bytes: its JSON text is longer than
@@ -64,9 +64,9 @@ const maxEdited = 8 << 20
 type page struct {
 	Letters []Letter `json:"letters" doc:"The newest first."`
 	Total   int      `json:"total" doc:"Letters that match, on all pages."`
-	Cursor  string   `json:"cursor,omitempty" doc:"Of the next page; absent on the last."`
+	Cursor  string   `json:"cursor,omitempty" doc:"Cursor of the next page; absent on the last."`
 
-	Forgotten int `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
+	Forgotten int `json:"forgotten,omitempty" doc:"Further open letters, matching or not, that do not fit into memory: they appear once others are closed."`
 
 	Reasons []reasonCount `json:"reasons" nullable:"false" doc:"All open letters by reason and stage, whatever matches: the most first."`
 }
@@ -78,22 +78,22 @@ type reasonCount struct {
 	Open   int    `json:"open" doc:"How many there are."`
 }
 
-// whole is a letter with what it holds.
+// whole is a letter with its record.
 type whole struct {
 	Letter
 	Contents
 	Headers  map[string]string `json:"headers,omitempty" doc:"The record's headers."`
 	Original []byte            `json:"original,omitempty" doc:"The record's bytes, in base64; absent once the letter is closed."`
-	Text     string            `json:"text,omitempty" doc:"The record's bytes as they are, where they are text."`
+	Text     string            `json:"text,omitempty" doc:"The record's bytes, if they are text."`
 }
 
-// bulk is what became of many letters.
+// bulk is the result for many letters.
 type bulk struct {
 	Done      int        `json:"done" doc:"Letters that were closed."`
 	Failed    []Decision `json:"failed,omitempty" doc:"Letters that are as they were, and why."`
 	Remaining int        `json:"remaining" doc:"Open letters that match and were left for the next call."`
-	Cursor    string     `json:"cursor,omitempty" doc:"Of the next call, for what was there at the first; absent where nothing remains of it."`
-	Forgotten int        `json:"forgotten,omitempty" doc:"Open letters beyond those, matching or not, that there is no memory for: they come once others are closed."`
+	Cursor    string     `json:"cursor,omitempty" doc:"Cursor of the next call, for the letters that were open at the first call; absent after the last of them."`
+	Forgotten int        `json:"forgotten,omitempty" doc:"Further open letters, matching or not, that do not fit into memory: they appear once others are closed."`
 }
 
 // Routes adds the calls of the store to an API. Edited documents go to the editor.
@@ -101,32 +101,32 @@ func Routes(api huma.API, s *Store, e Editor) {
 	operation := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{
 			OperationID: id, Security: identity.Needs(identity.Operator), Method: method, Path: path, Summary: summary,
-			Tags: []string{"dead letters"}, Errors: []int{404, 409, 422, 503},
+			Tags: []string{"dead letters"}, Errors: []int{404, 409},
 		}
 	}
 	huma.Register(api, operation("list-dead-letters", http.MethodGet, "/v1/dlq", "List dead letters, newest first"), s.page)
 	huma.Register(api, operation("get-dead-letter", http.MethodGet, "/v1/dlq/{id}", "Show a dead letter and its record"), s.show)
 	replay := operation("replay-dead-letter", http.MethodPost, "/v1/dlq/{id}/replay", "Replay the record, or an edited document in its place")
 	replay.Description = "Without a body the record is processed again as it is. With a document that is accepted as a new change of the same tool or provider, " +
-		"by the checks of PUT /v1/tools/{id}; one that is refused leaves the letter open. Where something newer is known the letter is closed as superseded, and nothing is replayed."
+		"by the checks of PUT /v1/tools/{id}; a refused document leaves the letter open. If something newer is known, the letter is closed as superseded, and nothing is replayed."
 	replay.MaxBodyBytes, replay.Errors = maxEdited, append(replay.Errors, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusInsufficientStorage)
 	huma.Register(api, replay, func(ctx context.Context, in *replayInput) (*decisionOutput, error) {
-		return s.one(ctx, in.ID, func(ctx context.Context) (Decision, error) {
+		return s.decision(ctx, in.ID, func(ctx context.Context) (Decision, error) {
 			if in.Body != nil {
 				return s.ReplayEdited(ctx, e, in.ID, in.Body.Document)
 			}
-			return single(s.Replay(ctx, in.ID))
+			return only(s.Replay(ctx, in.ID))
 		})
 	})
 	huma.Register(api, operation("drop-dead-letter", http.MethodDelete, "/v1/dlq/{id}", "Drop the record"), func(ctx context.Context, in *idInput) (*decisionOutput, error) {
-		return s.one(ctx, in.ID, func(ctx context.Context) (Decision, error) { return single(s.Drop(ctx, in.ID)) })
+		return s.decision(ctx, in.ID, func(ctx context.Context) (Decision, error) { return only(s.Drop(ctx, in.ID)) })
 	})
-	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Replay all open dead letters that match"), s.many(s.Replay))
-	huma.Register(api, operation("drop-dead-letters", http.MethodPost, "/v1/dlq:drop", "Drop all open dead letters that match"), s.many(s.Drop))
+	huma.Register(api, operation("replay-dead-letters", http.MethodPost, "/v1/dlq:replay", "Replay all open dead letters that match"), s.decideMatching(s.Replay))
+	huma.Register(api, operation("drop-dead-letters", http.MethodPost, "/v1/dlq:drop", "Drop all open dead letters that match"), s.decideMatching(s.Drop))
 }
 
-// page answers one page of a list. Its cursor names its last letter: the next page
-// begins behind that, whatever came meanwhile.
+// page answers one page of a list. Its cursor names its last letter: the next page begins after
+// it, regardless of new letters.
 func (s *Store) page(ctx context.Context, in *listInput) (*listOutput, error) {
 	before, err := parseCursor(in.Cursor)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) page(ctx context.Context, in *listInput) (*listOutput, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	owner := identity.From(ctx).Tenant
-	out := page{Letters: []Letter{}, Forgotten: s.letters.of(owner).forgotten, Reasons: s.letters.reasons(owner)}
+	out := page{Letters: []Letter{}, Forgotten: s.letters.tenant(owner).forgotten, Reasons: s.letters.reasons(owner)}
 	for _, l := range slices.Backward(s.letters.ordered(owner)) {
 		if !in.matches(l) || in.State != "all" && in.State != string(l.State) {
 			continue
@@ -169,16 +169,16 @@ func (s *Store) show(ctx context.Context, in *idInput) (*showOutput, error) {
 // decide is Replay or Drop.
 type decide func(ctx context.Context, ids ...string) ([]Decision, error)
 
-// single is the decision about one letter.
-func single(all []Decision, err error) (Decision, error) {
+// only returns the decision about a single letter.
+func only(all []Decision, err error) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
 	return all[0], nil
 }
 
-// one answers a decision about one letter.
-func (s *Store) one(ctx context.Context, id string, decide func(context.Context) (Decision, error)) (*decisionOutput, error) {
+// decision answers with a decision about a letter.
+func (s *Store) decision(ctx context.Context, id string, decide func(context.Context) (Decision, error)) (*decisionOutput, error) {
 	switch d, err := decide(ctx); {
 	case err != nil:
 		return nil, s.problem(ctx, err)
@@ -191,12 +191,12 @@ func (s *Store) one(ctx context.Context, id string, decide func(context.Context)
 	}
 }
 
-// many answers a decision about open letters that match, the oldest first. Calls that
+// decideMatching answers with decisions about open letters that match, the oldest first. Calls that
 // follow each other by their cursors come to each letter that was there at the first
 // call once: they do not meet again a letter that was refused, or whose record failed
 // again. A cursor is the time of the newest letter at the first call, and the last
 // letter of the call before.
-func (s *Store) many(decide decide) func(context.Context, *bulkInput) (*bulkOutput, error) {
+func (s *Store) decideMatching(decide decide) func(context.Context, *bulkInput) (*bulkOutput, error) {
 	return func(ctx context.Context, in *bulkInput) (*bulkOutput, error) {
 		limit, rest, _ := strings.Cut(in.Cursor, ",")
 		after, err := parseCursor(rest)
@@ -235,7 +235,7 @@ func (s *Store) many(decide decide) func(context.Context, *bulkInput) (*bulkOutp
 }
 
 // openBetween returns the open letters that match, the oldest first, up to a time if
-// that is not zero, and how many there is no memory for.
+// that is not zero, and the number of forgotten ones.
 func (s *Store) openBetween(ctx context.Context, f Filter, after Letter, until time.Time) (found []Letter, forgotten int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +245,7 @@ func (s *Store) openBetween(ctx context.Context, f Filter, after Letter, until t
 			found = append(found, *l)
 		}
 	}
-	return found, s.letters.of(owner).forgotten
+	return found, s.letters.tenant(owner).forgotten
 }
 
 func badCursor(s string) error {

@@ -8,10 +8,9 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// index finds the descriptions of dead letters. It keeps a bounded number of them:
-// it forgets closed ones before open ones, those of the tenant with the most before
-// those of others, and old ones before new ones. It counts the open ones that it
-// forgot. Calls must not overlap.
+// index finds the descriptions of dead letters. It holds a bounded number of them: it
+// forgets closed before open letters, letters of the tenant with the most letters first,
+// and old before new ones. It counts forgotten open letters. Calls must not overlap.
 type index struct {
 	keep      int
 	letters   map[string]*Letter   // by id
@@ -26,7 +25,7 @@ type tenantIndex struct {
 	letters   []*Letter // by the time of their failure, once they are sorted
 	sorted    bool
 	open      int
-	forgotten int       // open ones that there was no room for
+	forgotten int       // open letters that did not fit
 	oldest    time.Time // when the first of those failed
 }
 
@@ -37,16 +36,17 @@ func newIndex(keep int) *index {
 	}
 }
 
-func (x *index) of(tenant string) *tenantIndex {
-	if x.tenants[tenant] == nil {
-		x.tenants[tenant] = &tenantIndex{}
+// tenant returns the dead letters of a tenant.
+func (x *index) tenant(name string) *tenantIndex {
+	if x.tenants[name] == nil {
+		x.tenants[name] = &tenantIndex{}
 	}
-	return x.tenants[tenant]
+	return x.tenants[name]
 }
 
 // ordered returns the dead letters of a tenant, the oldest first.
 func (x *index) ordered(tenant string) []*Letter {
-	t := x.of(tenant)
+	t := x.tenant(tenant)
 	t.sort()
 	return t.letters
 }
@@ -58,13 +58,13 @@ func (t *tenantIndex) sort() {
 	t.sorted = true
 }
 
-// put adds a dead letter in place of the one with the same id. What was decided about
-// that one holds: the same id is the same failure.
+// put adds a dead letter, or replaces the letter with the same id. An earlier decision holds,
+// because the same id means the same failure.
 func (x *index) put(l Letter) {
 	if state, ok := x.decisions[l.ID]; ok {
 		l.State = state
 	}
-	t := x.of(l.tenant)
+	t := x.tenant(l.tenant)
 	old := x.letters[l.ID]
 	if old != nil && old.Key == l.Key {
 		x.setState(old, l.State)
@@ -73,7 +73,7 @@ func (x *index) put(l Letter) {
 		return
 	}
 	if old != nil { // not written by a stage
-		x.remove(x.of(old.tenant), func(l *Letter) bool { return l == old })
+		x.remove(x.tenant(old.tenant), func(l *Letter) bool { return l == old })
 	}
 	t.sorted = len(t.letters) == 0 || t.sorted && t.letters[len(t.letters)-1].compare(l) < 0
 	t.letters = append(t.letters, &l)
@@ -89,7 +89,7 @@ func (x *index) put(l Letter) {
 
 // setState sets the state of a dead letter in the index.
 func (x *index) setState(l *Letter, state events.DeadLetterState) {
-	t := x.of(l.tenant)
+	t := x.tenant(l.tenant)
 	if l.open() {
 		t.open--
 	}
@@ -98,7 +98,7 @@ func (x *index) setState(l *Letter, state events.DeadLetterState) {
 	}
 }
 
-// decide notes a decision, which may come before its dead letter.
+// decide records a decision, which may arrive before its dead letter.
 func (x *index) decide(id string, state events.DeadLetterState) {
 	x.decisions[id] = state
 	if l := x.letters[id]; l != nil {
@@ -123,7 +123,7 @@ func (x *index) remove(t *tenantIndex, which func(*Letter) bool) {
 	})
 }
 
-// forget removes up to a tenth of what the index keeps, so that it seldom has to.
+// forget removes up to a tenth of the letters, so that it runs rarely.
 func (x *index) forget() {
 	open, _ := x.count()
 	closed := open < len(x.letters) // only closed ones, while there are any
@@ -169,7 +169,7 @@ func (x *index) count() (open, forgotten int) {
 // reasons counts the open dead letters of a tenant by reason and stage, the most first.
 func (x *index) reasons(tenant string) []reasonCount {
 	open := map[reasonCount]int{}
-	for _, l := range x.of(tenant).letters {
+	for _, l := range x.tenant(tenant).letters {
 		if l.open() {
 			open[reasonCount{Reason: l.Reason, Stage: l.Stage}]++
 		}
@@ -184,8 +184,7 @@ func (x *index) reasons(tenant string) []reasonCount {
 	return out
 }
 
-// oldestOpen returns when the first of the open dead letters failed, zero if there is
-// none.
+// oldestOpen returns the time of the oldest open failure, zero without open letters.
 func (x *index) oldestOpen() (oldest time.Time) {
 	first := func(at time.Time) {
 		if oldest.IsZero() || at.Before(oldest) {
@@ -203,14 +202,4 @@ func (x *index) oldestOpen() (oldest time.Time) {
 		}
 	}
 	return oldest
-}
-
-// hasRead reports whether the bus was read to ends.
-func (x *index) hasRead(ends map[int]uint64) bool {
-	for partition, end := range ends {
-		if x.read[partition] < end {
-			return false
-		}
-	}
-	return true
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -15,16 +15,16 @@ type Letter struct {
 	ID       string                 `json:"id"`
 	State    events.DeadLetterState `json:"state" doc:"open, replayed, superseded (not replayed, a newer record had come) or dropped." enum:"open,replayed,superseded,dropped"`
 	Stage    string                 `json:"stage" doc:"The stage that gave up."`
-	Topic    events.Topic           `json:"topic" doc:"Where the record came from, and where a replay puts it."`
+	Topic    events.Topic           `json:"topic" doc:"Topic of the record; a replay publishes it there again."`
 	Key      string                 `json:"key" doc:"The record's key, tenant/id."`
-	Revision uint64                 `json:"revision,omitempty" doc:"Of the change in the record."`
+	Revision uint64                 `json:"revision,omitempty" doc:"Revision of the change in the record."`
 	Reason   string                 `json:"reason" doc:"A stable word."`
 	Detail   string                 `json:"detail" doc:"The error, in words; lists cut it short."`
-	Attempts int                    `json:"attempts" doc:"How often it was tried."`
+	Attempts int                    `json:"attempts" doc:"Number of attempts."`
 	Failed   time.Time              `json:"failed" doc:"When it failed last."`
 
 	tenant    string
-	partition int    // place on the dlq topic, not that of the record
+	partition int    // of the letter on the dlq topic, not of the record
 	offset    uint64 //
 }
 
@@ -34,19 +34,19 @@ const maxDetail = 200
 
 func newLetter(l events.DeadLetter, partition int, offset uint64) Letter {
 	// The few values that repeat a thousandfold are kept once.
-	one := func(s string) string { return unique.Make(s).Value() }
+	intern := func(s string) string { return unique.Make(s).Value() }
 	detail := strings.Clone(l.Detail)
 	if len(detail) > maxDetail {
 		detail = strings.ToValidUTF8(detail[:maxDetail], "") + "…"
 	}
 	out := Letter{
-		ID: l.ID, State: events.DeadLetterState(one(string(l.State))), Stage: one(l.Stage), Topic: events.Topic(one(string(l.Topic))),
-		Key: l.Key, Reason: one(l.Reason), Detail: one(detail), Attempts: l.Attempts, Failed: l.Failed,
+		ID: l.ID, State: events.DeadLetterState(intern(string(l.State))), Stage: intern(l.Stage), Topic: events.Topic(intern(string(l.Topic))),
+		Key: l.Key, Reason: intern(l.Reason), Detail: intern(detail), Attempts: l.Attempts, Failed: l.Failed,
 		tenant: identity.DefaultTenant, partition: partition, offset: offset,
 	}
 	// A key that names no tenant was not written by a stage.
 	if name, _, ok := strings.Cut(l.Key, "/"); ok && name != "" {
-		out.tenant = one(name)
+		out.tenant = intern(name)
 	}
 	out.Revision, _ = strconv.ParseUint(l.Headers[events.HeaderRevision], 10, 64)
 	return out

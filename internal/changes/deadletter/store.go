@@ -1,5 +1,5 @@
-// Package deadletter is the store of the records that no stage could process: what
-// they are, why they failed, and what an operator decided about them.
+// Package deadletter stores the records that no stage could process, with the reasons of
+// their failures and the decisions of operators.
 package deadletter
 
 import (
@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -31,7 +31,7 @@ type Bus interface {
 	stream.Republisher
 }
 
-// Deps is what a store works with.
+// Deps are the dependencies of a store.
 type Deps struct {
 	Bus        Bus
 	Logger     *slog.Logger
@@ -47,7 +47,7 @@ type Store struct {
 	tail *stream.Tail[Letter]
 	keep int
 
-	deciding chan struct{} // holds the call that decides: the next one sees what it decided
+	deciding chan struct{} // held by the call that decides, so that the next call sees its decisions
 
 	mu      sync.Mutex // guards what follows
 	letters *index
@@ -59,7 +59,9 @@ type Store struct {
 // starts nothing.
 func New(keep int, d Deps) *Store {
 	s := &Store{bus: d.Bus, log: d.Logger, keep: keep, deciding: make(chan struct{}, 1), letters: newIndex(keep)}
-	sink := stream.Sink[Letter]{Name: name, Topic: events.DLQ, Decode: decode, Apply: s.apply}
+	sink := stream.Sink[Letter]{Name: name, Topic: events.DLQ, Apply: s.apply, Decode: func(m stream.Message) (Letter, error) {
+		return newLetter(read(m), m.Partition, m.Offset), nil
+	}}
 	s.tail = stream.NewTail(sink, stream.Deps{Follower: d.Bus, Publisher: d.Bus, Logger: d.Logger, Registerer: d.Registerer})
 	s.measure(d.Registerer)
 	return s
@@ -98,7 +100,7 @@ func (s *Store) apply(_ context.Context, records []stream.Record[Letter], positi
 	maps.Copy(x.read, positions)
 	switch open, forgotten := x.count(); {
 	case x == s.next:
-		if x.hasRead(s.letters.read) {
+		if stream.Behind(x.read, s.letters.read) == 0 {
 			s.letters, s.next = x, nil
 		}
 	case closed && forgotten > 0 && open <= s.keep/2:
@@ -107,12 +109,8 @@ func (s *Store) apply(_ context.Context, records []stream.Record[Letter], positi
 	return nil
 }
 
-// decode never fails. It shows a record that it cannot read as a dead letter: one
-// about that record would be another on the same topic, and so on.
-func decode(m stream.Message) (Letter, error) {
-	return newLetter(read(m), m.Partition, m.Offset), nil
-}
-
+// read never fails. It shows a record that it cannot read as a dead letter: a dead letter about
+// that record would be another record on the same topic, and so on.
 func read(m stream.Message) events.DeadLetter {
 	l, err := events.Decode[events.DeadLetter](m.Value)
 	if err != nil {
@@ -134,12 +132,12 @@ func (s *Store) Of(key string) []Letter {
 	return out
 }
 
-// Open counts the tenant's open dead letters, and those of each reason. The latter
-// leave out what Forgotten counts.
+// Open counts the tenant's open dead letters, in total and by reason. Forgotten letters
+// count in the total alone.
 func (s *Store) Open(ctx context.Context) (open int, reasons map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.letters.of(identity.From(ctx).Tenant)
+	t := s.letters.tenant(identity.From(ctx).Tenant)
 	reasons = map[string]int{}
 	for _, l := range t.letters {
 		if l.open() {
@@ -160,8 +158,8 @@ func (s *Store) Counts() map[string]int {
 	return out
 }
 
-// OpenOf returns the open dead letters of stages, of all tenants, once the store has
-// read what is on the bus now. Errors are those of the bus, and of ctx.
+// OpenOf returns the open dead letters of stages, of all tenants, after the store has read
+// everything on the bus. Errors come from the bus or ctx.
 func (s *Store) OpenOf(ctx context.Context, stages ...string) (open []Letter, err error) {
 	ends, err := s.bus.End(ctx, events.DLQ)
 	if err != nil {
@@ -187,7 +185,7 @@ func (s *Store) OpenOf(ctx context.Context, stages ...string) (open []Letter, er
 func (s *Store) hasRead(ends map[int]uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.letters.hasRead(ends)
+	return stream.Behind(s.letters.read, ends) == 0
 }
 
 // get returns a dead letter of the tenant of ctx.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -20,8 +19,9 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -38,32 +38,27 @@ type failing struct {
 	store *Store
 }
 
+func newStore(bus *streamtest.Bus, keep int) *Store {
+	return New(keep, Deps{Bus: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+}
+
 // run runs test in a bubble with a running stage and a running store.
 func run(t *testing.T, keep int, test func(*failing)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &failing{T: t, bus: streamtest.NewPartitionedBus(2)}
-		log := slog.New(slog.NewTextHandler(io.Discard, nil))
-		f.store = New(keep, Deps{Bus: f.bus, Logger: log, Registerer: prometheus.NewRegistry()})
-		stage := stream.Stage{Name: "standardizer", Topic: events.ToolsRaw, Handler: stream.Each(2, check)}
-		loop := stream.New(stage, stream.Deps{Groups: f.bus, Publisher: f.bus, Logger: log, Registerer: prometheus.NewRegistry()})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 2)
-		go func() { done <- loop.Run(ctx) }()
-		go func() { done <- f.store.Run(ctx) }()
+		f.store = newStore(f.bus, keep)
+		stage := stream.Stage{Name: "standardizer", Topic: events.ToolsRaw, Handler: stream.Each(2, refuseUnfit)}
+		loop := stream.New(stage, stream.Deps{Groups: f.bus, Publisher: f.bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		check.Run(t, loop.Run)
+		check.Run(t, f.store.Run)
 		test(f)
-		cancel()
-		for range 2 {
-			if err := <-done; err != nil {
-				t.Errorf("run: %v", err)
-			}
-		}
 	})
 }
 
 // unfit is a word that makes a record one that is given up, too.
 const unfit = "unfit"
 
-func check(_ context.Context, m stream.Message) ([]stream.Message, error) {
+func refuseUnfit(_ context.Context, m stream.Message) ([]stream.Message, error) {
 	if !json.Valid(m.Value) || strings.Contains(string(m.Value), unfit) {
 		return nil, stream.Permanent("not_json", errors.New("not JSON"))
 	}
@@ -74,13 +69,10 @@ func check(_ context.Context, m stream.Message) ([]stream.Message, error) {
 // raw publishes a record on tools.raw and waits until it was handled.
 func (f *failing) raw(key, value string, revision int) {
 	f.Helper()
-	err := f.bus.Publish(f.Context(), stream.Message{
+	check.OK(f, f.bus.Publish(f.Context(), stream.Message{
 		Topic: events.ToolsRaw, Key: key, Value: []byte(value),
 		Headers: map[string]string{events.HeaderRevision: fmt.Sprint(revision)},
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	}))
 	time.Sleep(time.Second) // letters are ordered by their time
 	synctest.Wait()
 }
@@ -88,10 +80,7 @@ func (f *failing) raw(key, value string, revision int) {
 // list returns the letters of a state that match.
 func (f *failing) list(ctx context.Context, state events.DeadLetterState, filter Filter) []Letter {
 	f.Helper()
-	out, err := f.store.page(ctx, &listInput{Filter: filter, State: string(state), Limit: 1000})
-	if err != nil {
-		f.Fatal(err)
-	}
+	out := check.Value(f.store.page(ctx, &listInput{Filter: filter, State: string(state), Limit: 1000}))(f)
 	return out.Body.Letters
 }
 
@@ -117,32 +106,26 @@ func (f *failing) wantKeys(ctx context.Context, state events.DeadLetterState, fi
 	}
 }
 
-func TestListAndShow(t *testing.T) {
+func TestATenantSeesItsOwnLetters(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		ctx := f.Context()
+		other := identity.With(ctx, identity.Caller{Tenant: "other"})
 		f.raw("default/good", "{}", 1)
 		f.raw("default/a", "{", 2)
 		f.raw("default/b", "[", 3)
 		f.raw("other/c", "?", 4)
 		f.wantKeys(ctx, "all", Filter{}, "default/b", "default/a")
 		f.wantKeys(ctx, events.DeadLetterOpen, Filter{Stage: "standardizer", Reason: "not_json", Topic: string(events.ToolsRaw)}, "default/b", "default/a")
-		f.wantKeys(ctx, "all", Filter{Stage: "other"})
-		f.wantKeys(ctx, "all", Filter{Reason: "other"})
 		f.wantKeys(ctx, events.DeadLetterDropped, Filter{})
-		f.wantKeys(identity.With(ctx, identity.Caller{Tenant: "other"}), "all", Filter{}, "other/c")
-
-		l, err := f.store.Show(ctx, f.id(ctx, "default/a"))
-		if err != nil || string(l.Original) != "{" || l.Headers[events.HeaderRevision] != "2" || l.Detail != "not JSON" {
-			f.Errorf("show: %+v, %v", l, err)
-		}
-		foreign := f.id(identity.With(ctx, identity.Caller{Tenant: "other"}), "other/c")
+		f.wantKeys(other, "all", Filter{}, "other/c")
+		foreign := f.id(other, "other/c")
 		if _, err := f.store.Show(ctx, foreign); !errors.Is(err, ErrNotFound) {
 			f.Errorf("show of another tenant's letter: %v, want ErrNotFound", err)
 		}
 		if out, err := f.store.Drop(ctx, foreign); err != nil || out[0].State != "" || out[0].Error == "" {
 			f.Errorf("drop of another tenant's letter: %+v, %v", out, err)
 		}
-		f.wantKeys(identity.With(ctx, identity.Caller{Tenant: "other"}), events.DeadLetterOpen, Filter{}, "other/c")
+		f.wantKeys(other, events.DeadLetterOpen, Filter{}, "other/c")
 	})
 }
 
@@ -163,9 +146,7 @@ func TestLettersOfAKeyAndOfStages(t *testing.T) {
 		if of, err := f.store.OpenOf(ctx, "another"); err != nil || len(of)+len(f.store.Of("default/b")) > 0 {
 			f.Errorf("%+v of another stage, %v", of, err)
 		}
-		if _, err := f.store.Drop(ctx, f.id(ctx, "default/a")); err != nil {
-			f.Fatal(err)
-		}
+		check.Value(f.store.Drop(ctx, f.id(ctx, "default/a")))(f)
 		want(events.DeadLetterDropped, 0)
 		synctest.Wait()
 		want(events.DeadLetterDropped, 0)
@@ -181,14 +162,9 @@ func TestReplay(t *testing.T) {
 		f.raw("default/c", "{", 3)
 		f.raw("default/b", "{}", 4) // newer than the dead one
 		a, b, c := f.id(ctx, "default/a"), f.id(ctx, "default/b"), f.id(ctx, "default/c")
-		if _, err := f.store.Drop(ctx, c); err != nil {
-			f.Fatal(err)
-		}
+		check.Value(f.store.Drop(ctx, c))(f)
 		before := len(f.bus.Published(events.ToolsRaw))
-		out, err := f.store.Replay(ctx, c, b, a, "nothing")
-		if err != nil {
-			f.Fatal(err)
-		}
+		out := check.Value(f.store.Replay(ctx, c, b, a, "nothing"))(f)
 		got := map[string]Decision{}
 		for _, o := range out {
 			got[o.ID] = o
@@ -213,7 +189,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-func TestOneOfManyReplaysIsDone(t *testing.T) {
+func TestConcurrentReplaysPublishOnce(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		f.raw("default/a", "{", 1)
 		f.raw("default/b", "{", 2)
@@ -282,9 +258,7 @@ func TestReplaySurvivesBusFailures(t *testing.T) {
 				}
 				f.bus.Fail(nil)
 				synctest.Wait()
-				if _, err := f.store.Replay(ctx, ids...); err != nil {
-					f.Fatal(err)
-				}
+				check.Value(f.store.Replay(ctx, ids...))(f)
 				synctest.Wait()
 				for _, id := range ids {
 					if l, err := f.store.Show(ctx, id); err != nil || l.State == events.DeadLetterOpen {
@@ -308,9 +282,7 @@ func TestReplaySurvivesBusFailures(t *testing.T) {
 func TestForeignRecords(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		ctx := f.Context()
-		if err := f.bus.Publish(ctx, stream.Message{Topic: events.DLQ, Key: "odd", Value: []byte("\xff")}); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.bus.Publish(ctx, stream.Message{Topic: events.DLQ, Key: "odd", Value: []byte("\xff")}))
 		synctest.Wait()
 		all := f.list(ctx, "all", Filter{})
 		if len(all) != 1 || all[0].ID != "odd" || all[0].Reason != stream.ReasonUndecodable {
@@ -340,14 +312,10 @@ func TestDecisionsOutliveRepeatedLetters(t *testing.T) {
 		if out, err := f.store.Drop(ctx, id); err != nil || out[0].State != events.DeadLetterDropped {
 			f.Fatalf("drop: %+v, %v", out, err)
 		}
-		if err := f.bus.Publish(ctx, again); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.bus.Publish(ctx, again))
 		synctest.Wait()
-		late := New(DefaultKeep, Deps{Bus: f.bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-		reading, stop := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() { done <- late.Run(reading) }()
+		late := newStore(f.bus, DefaultKeep)
+		check.Run(f, late.Run)
 		synctest.Wait()
 		for name, store := range map[string]*Store{"the store that decided": f.store, "one that starts later": late} {
 			if open, _ := store.Open(ctx); open != 0 {
@@ -359,10 +327,6 @@ func TestDecisionsOutliveRepeatedLetters(t *testing.T) {
 			if out, err := store.Replay(ctx, id); err != nil || out[0].Error == "" {
 				f.Errorf("%s replays what was dropped: %+v, %v", name, out, err)
 			}
-		}
-		stop()
-		if err := <-done; err != nil {
-			f.Error(err)
 		}
 	})
 }
@@ -427,7 +391,7 @@ func TestForgetting(t *testing.T) {
 		t.Errorf("behind closed ones %d open letters are left and %d forgotten, want 3", open, forgotten)
 	}
 	put("many", events.DeadLetterOpen, 100, 50)
-	few, many := x.of("few"), x.of("many")
+	few, many := x.tenant("few"), x.tenant("many")
 	if len(few.letters) != 3 || few.forgotten != 0 {
 		t.Errorf("%d letters are left of 3, %d forgotten", len(few.letters), few.forgotten)
 	}
@@ -443,13 +407,13 @@ func TestForgetting(t *testing.T) {
 }
 
 // More open letters than there is memory for all come to be decided about.
-func TestForgottenLettersComeAgain(t *testing.T) {
+func TestForgottenLettersReturn(t *testing.T) {
 	const letters, keep = 45, 10
 	run(t, keep, func(f *failing) {
 		for i := range letters {
 			f.raw(fmt.Sprintf("default/%d", i), "{", i)
 		}
-		drop := f.store.many(f.store.Drop)
+		drop := f.store.decideMatching(f.store.Drop)
 		done := 0
 		for calls := 0; done < letters; calls++ {
 			if open, _ := f.store.Open(f.Context()); open != letters-done {
@@ -534,7 +498,7 @@ func TestHTTP(t *testing.T) {
 		id := url.PathEscape(f.id(f.Context(), "default/0"))
 		var w whole
 		call(http.MethodGet, "/v1/dlq/"+id, 200, &w)
-		if w.Text != "{" || string(w.Original) != "{" || w.Reason != "not_json" {
+		if w.Text != "{" || string(w.Original) != "{" || w.Reason != "not_json" || w.Detail != "not JSON" || w.Headers[events.HeaderRevision] != "0" {
 			f.Errorf("show: %+v", w)
 		}
 		call(http.MethodGet, "/v1/dlq/nothing", 404, nil)
@@ -565,14 +529,14 @@ func TestHTTP(t *testing.T) {
 
 // Calls that follow each other come to each letter once, though a replay failed again,
 // or was refused.
-func TestBulkCallsComeToEachLetterOnce(t *testing.T) {
+func TestBulkCallsVisitEachLetterOnce(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		for i := range 5 {
 			f.raw(fmt.Sprintf("default/%d", i), "{", i)
 			time.Sleep(time.Second) // the bubble's
 		}
 		follow := func(decide decide) (done, failed int) {
-			call := f.store.many(decide)
+			call := f.store.decideMatching(decide)
 			var out *bulkOutput
 			for in := (bulkInput{Limit: 2}); out == nil || in.Cursor != ""; in.Cursor = out.Body.Cursor {
 				var err error
@@ -601,14 +565,14 @@ func TestBulkCallsComeToEachLetterOnce(t *testing.T) {
 		if open, reasons := f.store.Open(f.Context()); open != 5 || reasons["not_json"] != 5 {
 			f.Errorf("%d failed again, %v", open, reasons)
 		}
-		if _, err := f.store.many(no)(f.Context(), &bulkInput{Limit: 2, Filter: Filter{Cursor: "x"}}); err == nil {
+		if _, err := f.store.decideMatching(no)(f.Context(), &bulkInput{Limit: 2, Filter: Filter{Cursor: "x"}}); err == nil {
 			f.Error("any text is a cursor")
 		}
 	})
 }
 
 // Whoever goes away while a record is replayed leaves no letter open whose record is done.
-func TestADecisionIsWrittenDownThoughNobodyWaits(t *testing.T) {
+func TestADecisionIsPublishedAfterItsCallerLeft(t *testing.T) {
 	run(t, DefaultKeep, func(f *failing) {
 		f.raw("default/a", "{", 1)
 		id := f.id(f.Context(), "default/a")

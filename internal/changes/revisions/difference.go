@@ -12,7 +12,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Changed names the fields in which two documents differ.
+// Changed returns the names of the fields that differ between two documents.
 func Changed(before, after *schema.Document) []string {
 	changed := []string{}
 	for _, f := range []struct {
@@ -34,15 +34,15 @@ func Changed(before, after *schema.Document) []string {
 	return changed
 }
 
-// Difference is one place in which two documents differ.
+// Difference is a single difference between two documents.
 type Difference struct {
-	Path   string          `json:"path" doc:"JSON pointer into the document, of what is gone into the one before."`
-	Before json.RawMessage `json:"before,omitempty" doc:"Absent where it is new."`
-	After  json.RawMessage `json:"after,omitempty" doc:"Absent where it is gone."`
+	Path   string          `json:"path" doc:"JSON pointer into the document; if the value was removed, into the document before."`
+	Before json.RawMessage `json:"before,omitempty" doc:"Absent if the value is new."`
+	After  json.RawMessage `json:"after,omitempty" doc:"Absent if the value was removed."`
 }
 
-// Differences returns where two documents differ. Parameters are compared by their names, and
-// texts of lists by what they say, so that one that moves differs nowhere.
+// Differences compares two documents and returns their differences by path. It matches parameters by name and
+// texts of lists by content, so that moving them is not a difference.
 func Differences(before, after *schema.Document) ([]Difference, error) {
 	a, err := members(before)
 	if err != nil {
@@ -67,7 +67,7 @@ func members(d *schema.Document) (out any, err error) {
 	return out, err
 }
 
-// encoded returns a value as JSON, nothing for none.
+// encoded returns a value as JSON, nil for nil.
 func encoded(v any) json.RawMessage {
 	if v == nil {
 		return nil
@@ -79,7 +79,8 @@ func encoded(v any) json.RawMessage {
 	return raw
 }
 
-// compare tells of each difference between two values. None is nil: documents hold no null.
+// compare calls tell for each difference between two values. A missing value is nil: documents
+// hold no null.
 func compare(path string, before, after any, tell func(path string, before, after any)) {
 	a, isObject := before.(map[string]any)
 	b, both := after.(map[string]any)
@@ -124,7 +125,7 @@ func compareLists(path string, before, after []any, tell func(path string, befor
 	}
 }
 
-// nameOf returns by what an element of a list is known.
+// nameOf returns the identity of an element of a list.
 func nameOf(v any) string {
 	if object, ok := v.(map[string]any); ok {
 		return fmt.Sprint("name ", object["name"])

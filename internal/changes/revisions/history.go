@@ -15,13 +15,13 @@ type History struct {
 	erased func(tenant string) uint64
 }
 
-// NewHistory returns a history. What a tenant has up to a revision is erased.
+// NewHistory returns a history that hides changes up to the erased revision of their tenant.
 func NewHistory(log Log, erased func(tenant string) uint64) *History {
 	return &History{log, erased}
 }
 
-// Of returns the changes of an entity, the oldest first, each once, whatever the order in which
-// they were recorded.
+// Of returns the changes of an entity, oldest first, without duplicates, in whatever order they
+// were recorded.
 func (h *History) Of(ctx context.Context, ref schema.Ref) ([]events.Change, error) {
 	changes, err := read(ctx, h.log, ref)
 	if err != nil {

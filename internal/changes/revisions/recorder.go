@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -44,7 +44,8 @@ const Name = "revisions"
 // Prefix begins the keys of a tenant.
 func Prefix(tenant string) string { return tenant + "." }
 
-// keyOf returns where the changes of an entity lie. Ids may hold what no key may.
+// keyOf returns the key of an entity's changes. It hashes the id, which may contain characters
+// that are invalid in keys.
 func keyOf(ref schema.Ref) string {
 	sum := sha256.Sum256([]byte(events.Key(ref)))
 	return Prefix(ref.Tenant) + base64.RawURLEncoding.EncodeToString(sum[:16])
@@ -52,7 +53,7 @@ func keyOf(ref schema.Ref) string {
 
 // Log keeps the last values of a key.
 type Log interface {
-	// Append adds values behind those that are there; of an entry its key and value count.
+	// Append adds values after the existing ones. Only Key and Value of an entry count.
 	Append(ctx context.Context, entries []stream.Entry) error
 	// Values returns the values of a key, the oldest first.
 	Values(ctx context.Context, key string) ([][]byte, error)
@@ -62,14 +63,14 @@ type Log interface {
 	MaxValue() int
 }
 
-// Recorder is the stage that keeps what comes on tools.raw. What it reads twice it may keep
-// twice: History counts it once.
+// Recorder is the stage that keeps the changes of tools.raw. It may keep a change twice, which
+// History shows once.
 type Recorder struct {
 	log  Log
 	room func(bytes int) error
 	loop *stream.Loop
 
-	ending <-chan struct{} // closed once Run is to return
+	ending <-chan struct{} // closed once Run should return
 	keptAt atomic.Int64    // when a batch was last kept, in ns
 	took   atomic.Int64    // how long that took, in ns
 }
@@ -77,19 +78,19 @@ type Recorder struct {
 // NewRecorder returns a recorder, which asks room first whether so many bytes may be stored.
 func NewRecorder(log Log, room func(bytes int) error, d stream.Deps) *Recorder {
 	r := &Recorder{log: log, room: room}
-	r.loop = stream.New(stream.Stage{Name: Name, Topic: events.ToolsRaw, Handler: r, Batch: batchSize}, d)
+	r.loop = stream.New(stream.Stage{Name: Name, Topic: events.ToolsRaw, Handler: r.handle, Batch: batchSize}, d)
 	return r
 }
 
-// Run works until ctx ends and what was begun is done.
+// Run works until ctx ends and the batch under way is done.
 func (r *Recorder) Run(ctx context.Context) error {
 	r.ending = ctx.Done()
 	return r.loop.Run(ctx)
 }
 
-// Handle implements stream.Handler. Its errors are transient: what cannot be kept is left out,
-// since it is no fault of the document.
-func (r *Recorder) Handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
+// handle keeps a batch. Its errors are transient: a change that cannot be kept is
+// skipped, because the document is not at fault.
+func (r *Recorder) handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
 	r.rest(len(msgs) == batchSize)
 	begun := time.Now()
 	err := r.keep(ctx, msgs)
@@ -142,8 +143,8 @@ func (r *Recorder) keep(ctx context.Context, msgs []stream.Message) error {
 	return r.append(ctx, batch)
 }
 
-// kept reports whether a change is not to be kept, or is already. A record is written once more
-// for each document that the language model makes; those alone are looked up.
+// kept reports whether a change must not be stored, or already is. A record is written again for
+// each document that the language model makes; only such records are looked up.
 func (r *Recorder) kept(ctx context.Context, ref schema.Ref, m stream.Message) (bool, error) {
 	if len(m.Value) == 0 || len(m.Value) > maxRecord {
 		return true, nil
@@ -176,7 +177,7 @@ func (r *Recorder) append(ctx context.Context, batch []stream.Entry) error {
 	return r.log.Append(ctx, batch)
 }
 
-// read returns the changes of an entity that are kept, in the order in which they came.
+// read returns the kept changes of an entity, in the order of arrival.
 func read(ctx context.Context, log Log, ref schema.Ref) ([]events.Change, error) {
 	values, err := log.Values(ctx, keyOf(ref))
 	if err != nil {

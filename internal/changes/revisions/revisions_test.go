@@ -16,7 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -81,24 +82,16 @@ func message(t *testing.T, id string, revision uint64, raw string) stream.Messag
 	if raw == "" {
 		c.Op = events.OpDelete
 	}
-	value, err := events.Encode(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := check.Value(events.Encode(&c))(t)
 	return stream.Message{Topic: events.ToolsRaw, Key: events.Key(c.Ref), Value: value, Headers: events.Headers(&c)}
 }
 
 // record runs a recorder on a bus until everything there is committed, or fails.
 func record(t *testing.T, bus *streamtest.Bus, r *Recorder) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
+	stop := check.Run(t, r.Run)
 	synctest.Wait()
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	stop()
 }
 
 func newRecorder(bus *streamtest.Bus, log Log, room func(int) error) *Recorder {
@@ -110,10 +103,7 @@ func newRecorder(bus *streamtest.Bus, log Log, room func(int) error) *Recorder {
 // shown returns the revisions of a tool, those of deletes with a minus.
 func shown(t *testing.T, log Log, id string, erased uint64) string {
 	t.Helper()
-	changes, err := NewHistory(log, func(string) uint64 { return erased }).Of(t.Context(), ref(id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := check.Value(NewHistory(log, func(string) uint64 { return erased }).Of(t.Context(), ref(id)))(t)
 	var out []string
 	for _, c := range changes {
 		sign := ""
@@ -133,9 +123,7 @@ func TestEachChangeIsKeptOnceWhateverTheOrder(t *testing.T) {
 		bus.KeepAll()
 		all := []stream.Message{message(t, "a", 1, `"one"`), message(t, "b", 2, `"b"`), message(t, "a", 3, `"two"`), message(t, "a", 4, ""), message(t, "a", 5, `"three"`)}
 		for _, msgs := range [][]stream.Message{all[:3], all, {all[2], all[0]}, all[1:2]} {
-			if err := bus.Publish(t.Context(), msgs...); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, bus.Publish(t.Context(), msgs...))
 			record(t, bus, newRecorder(bus, log, room))
 		}
 		if a, b := shown(t, log, "a", 0), shown(t, log, "b", 0); a != "1 3 -4 5" || b != "2" {
@@ -149,15 +137,13 @@ func TestEachChangeIsKeptOnceWhateverTheOrder(t *testing.T) {
 
 // While the log is away, or has no room, nothing is committed; then everything is kept. Nothing
 // of it becomes a dead letter.
-func TestWhatCannotBeKeptYetIsReadAgain(t *testing.T) {
+func TestAFailingLogCommitsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, log := streamtest.NewBus(), newKept()
 		full := stream.ErrFull
 		hasRoom := func(int) error { return full }
 		publish := func(revision uint64) {
-			if err := bus.Publish(t.Context(), message(t, fmt.Sprint("t", revision), revision, `"x"`)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, bus.Publish(t.Context(), message(t, fmt.Sprint("t", revision), revision, `"x"`)))
 		}
 		publish(1)
 		record(t, bus, newRecorder(bus, log, hasRoom))
@@ -181,7 +167,7 @@ func TestWhatCannotBeKeptYetIsReadAgain(t *testing.T) {
 
 // Kept is what can be shown: not what is too large, names no entity, or is written again for
 // the language model. A null record ends the history of its key.
-func TestWhatIsNotKept(t *testing.T) {
+func TestUnfitRecordsAreNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, log := streamtest.NewBus(), newKept()
 		log.most = 1000
@@ -197,9 +183,7 @@ func TestWhatIsNotKept(t *testing.T) {
 		}
 		record(t, bus, newRecorder(bus, log, room))
 		again.Headers[events.HeaderRefresh] = "another prompt"
-		if err := bus.Publish(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, bus.Publish(t.Context(), again))
 		record(t, bus, newRecorder(bus, log, room))
 		if got := shown(t, log, "a", 0); got != "2 4" {
 			t.Errorf("kept are %s", got)
@@ -236,10 +220,7 @@ func TestDifferences(t *testing.T) {
 		Name: "n", Description: "other", Tags: []string{"y"}, Response: "r", Examples: []string{"e"}, Flags: []string{"f"},
 		Parameters: []schema.Parameter{{Name: "new"}, {Name: "last", Enum: []string{"2", "3"}, Required: true}, {Name: "a/b", Type: "string"}},
 	}
-	got, err := Differences(&before, &after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(Differences(&before, &after))(t)
 	want := []Difference{
 		{"/description", []byte(`"d"`), []byte(`"other"`)},
 		{"/examples", nil, []byte(`["e"]`)},

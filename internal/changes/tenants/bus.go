@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -18,25 +18,26 @@ type Server interface {
 	stream.Topics
 	// Committed returns how far a group has come in each partition.
 	Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error)
-	// Erase removes the records of last's topic that match, all of one tenant, and returns
-	// how many stay on the bus, to be dropped when their time is over. Where records of
-	// other tenants lie around them, last, which has a null value, takes their place.
+	// Erase removes the records of last's topic that match, all of one tenant, and returns how
+	// many stay on the bus, to be dropped when their retention ends. If they are between records
+	// of other tenants, last, which has a null value, takes their place.
 	Erase(ctx context.Context, last stream.Message, match func(stream.Message) bool) (left int, err error)
 }
 
-// Bus is a bus on which nothing lies behind a fence.
+// Bus is a bus that hides records behind fences.
 type Bus struct {
 	Server
 	fences *Fences
+	tenant string // Follow reads for this tenant alone; empty: for all
 }
 
 // NewBus returns a bus that obeys fences.
-func NewBus(s Server, f *Fences) *Bus { return &Bus{s, f} }
+func NewBus(s Server, f *Fences) *Bus { return &Bus{Server: s, fences: f} }
 
-// Publish implements stream.Publisher. It drops what lies behind a fence: who publishes it
-// has not learned of the fence yet.
+// Publish implements stream.Publisher. It drops records behind a fence: their publisher has
+// not learned of the fence yet.
 func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
-	fences, end := b.fences.begin()
+	fences, end := b.fences.beginBatch("")
 	defer end()
 	kept := msgs
 	if len(fences) > 0 {
@@ -50,7 +51,7 @@ func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 
 // Republish implements stream.Republisher.
 func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
-	fences, end := b.fences.begin()
+	fences, end := b.fences.beginBatch("")
 	defer end()
 	if behind(fences, m, true) {
 		return false, nil
@@ -78,7 +79,7 @@ type partition struct {
 func (p *partition) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
 	p.end()
 	msgs, err := p.Partition.Fetch(ctx, max)
-	fences, end := p.fences.begin()
+	fences, end := p.fences.beginBatch("")
 	p.end = end
 	withhold(fences, msgs)
 	return msgs, err
@@ -87,14 +88,14 @@ func (p *partition) Fetch(ctx context.Context, max int) ([]stream.Message, error
 // Follow implements stream.Follower.
 func (b *Bus) Follow(ctx context.Context, topic events.Topic, from map[int]uint64, handle func(context.Context, []stream.Message) error) error {
 	return b.Server.Follow(ctx, topic, from, func(ctx context.Context, msgs []stream.Message) error {
-		fences, end := b.fences.begin()
+		fences, end := b.fences.beginBatch(b.tenant)
 		defer end()
 		withhold(fences, msgs)
 		return handle(ctx, msgs)
 	})
 }
 
-// withhold takes the values from the messages behind fences.
+// withhold removes the values of messages behind fences.
 func withhold(fences map[string]Fence, msgs []stream.Message) {
 	for i := range msgs {
 		if behind(fences, msgs[i], false) {
@@ -103,8 +104,8 @@ func withhold(fences map[string]Fence, msgs []stream.Message) {
 	}
 }
 
-// lastOf returns the record that stands for all that is erased of a tenant in a topic. Its
-// key is of no entity, as ids are not empty.
+// lastOf returns the record that represents everything erased of a tenant in a topic. No entity
+// has its key, as ids are not empty.
 func lastOf(topic events.Topic, tenant string, revision uint64) stream.Message {
 	return stream.Message{Topic: topic, Key: tenant + "/", Headers: map[string]string{
 		events.HeaderRevision: strconv.FormatUint(revision, 10), events.HeaderErased: tenant,

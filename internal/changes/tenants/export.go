@@ -3,12 +3,13 @@ package tenants
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -45,9 +46,9 @@ type value struct {
 	Value  any    `json:"value"`
 }
 
-// Export writes what there is of a tenant as lines of JSON: its documents as they came, then
-// sources, weights and other values, dead letters, searches, feedback and earlier changes. It
-// holds one batch of records in memory at a time.
+// Export writes the data of a tenant as lines of JSON: its documents as received, then sources,
+// weights and other values, dead letters, searches, feedback and earlier changes. It holds one
+// batch of records in memory at a time.
 func (s *Service) Export(ctx context.Context, tenant string, to io.Writer) error {
 	out := json.NewEncoder(to)
 	out.SetEscapeHTML(false)
@@ -57,7 +58,7 @@ func (s *Service) Export(ctx context.Context, tenant string, to io.Writer) error
 	err := s.exportTopic(ctx, tenant, events.ToolsRaw, func(m stream.Message) error {
 		c, err := events.Decode[events.Change](m.Value)
 		if err != nil || c.Op != events.OpUpsert || !s.deps.Newest(m.Key, c.Revision) {
-			return nil // a dead letter has what cannot be read
+			return nil // the unreadable record is in a dead letter
 		}
 		d := document{ID: c.ID, Provider: c.Provider, Kind: c.Kind, Document: c.Raw}
 		if c.Source > 0 {
@@ -84,6 +85,8 @@ func (s *Service) Export(ctx context.Context, tenant string, to io.Writer) error
 	return s.exportLog(ctx, tenant, out)
 }
 
+var errErased = errors.New("the tenant is being erased")
+
 // exportLog writes the changes of a tenant that are kept.
 func (s *Service) exportLog(ctx context.Context, tenant string, out *json.Encoder) error {
 	erased := s.deps.Fences.Through(tenant)
@@ -103,8 +106,14 @@ func (s *Service) exportLog(ctx context.Context, tenant string, out *json.Encode
 func (s *Service) exportTopic(ctx context.Context, tenant string, topic events.Topic, write func(stream.Message) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	err := stream.ReadAll(ctx, NewBus(s.deps.Server, s.deps.Fences), topic, func(m stream.Message) {
+	// A batch lasts as long as its client reads: it holds up no other tenant, and ends with its own.
+	bus, began := &Bus{s.deps.Server, s.deps.Fences, tenant}, s.deps.Fences.All()[tenant].At
+	err := stream.ReadAll(ctx, bus, topic, func(m stream.Message) {
 		if of, _ := subjectOf(m); of != tenant || m.Erased || m.IsNull() || ctx.Err() != nil {
+			return
+		}
+		if s.deps.Fences.Since(tenant, began) {
+			cancel(errErased)
 			return
 		}
 		if err := write(m); err != nil {
@@ -147,7 +156,7 @@ func (s *Service) exportValues(ctx context.Context, tenant string, out *json.Enc
 	return nil
 }
 
-// asJSON returns what is JSON as it is, and anything else as a text.
+// asJSON returns valid JSON as it is, and anything else as a string.
 func asJSON(raw []byte) any {
 	if json.Valid(raw) {
 		return json.RawMessage(raw)

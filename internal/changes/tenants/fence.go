@@ -16,33 +16,34 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/files"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 // KeyPrefix begins the keys of fences in the bucket of weights; the tenant follows.
 const KeyPrefix = "erased."
 
-// fenceFile is where a process keeps the fences that its data folder obeys.
+// fenceFile holds the fences that a process's data folder obeys.
 const fenceFile = "erased.json"
 
-// Fence says what of a tenant is erased.
+// Fence defines how much of a tenant is erased.
 type Fence struct {
 	Tenant   string    `json:"tenant"`
 	At       time.Time `json:"at"`                 // when it was asked for
-	Erasing  bool      `json:"erasing,omitempty"`  // everything lies behind the fence
+	Erasing  bool      `json:"erasing,omitempty"`  // everything is behind the fence
 	Revision uint64    `json:"revision,omitempty"` // documents up to this revision do
 
-	// Ends are the offsets, by topic and partition, up to which records lie behind the fence.
+	// Ends are the offsets of the last records behind the fence, by topic and partition.
 	Ends map[events.Topic]map[int]uint64 `json:"ends,omitempty"`
 
-	// Stored is the revision of the fence in its bucket. Values with lower ones lie behind it.
+	// Stored is the revision of the fence in its bucket. Values with lower revisions are behind
+	// it.
 	Stored uint64 `json:"-"`
 }
 
-// Forget drops what one part of a process holds of a tenant behind a fence: all of it, while
-// the fence is erasing. Calling it again is harmless.
+// Forget drops the data of a tenant behind a fence from a part of a process: all data while
+// the fence is erasing. It may be called again.
 type Forget func(ctx context.Context, f Fence) error
 
 // Fences are the fences that a process knows. The methods may be called concurrently.
@@ -54,17 +55,23 @@ type Fences struct {
 
 	mu      sync.Mutex // guards what follows
 	known   map[string]Fence
-	obeyed  map[string]Fence // by tenant, those that the parts of the process have obeyed
+	obeyed  map[string]Fence // by tenant, fences that the parts of the process have obeyed
 	forgets []Forget
-	begun   map[int]chan struct{} // of batches under way, closed at their end
+	begun   map[int]batch // under way
 	next    int
+}
+
+// batch is a batch of records under way.
+type batch struct {
+	tenant string // whose records alone are used; empty: of all tenants
+	ended  chan struct{}
 }
 
 // OpenFences returns the fences that a data folder knows.
 func OpenFences(folder string, log *slog.Logger) (*Fences, error) {
 	f := &Fences{
 		file: filepath.Join(folder, fenceFile), log: log,
-		known: map[string]Fence{}, obeyed: map[string]Fence{}, begun: map[int]chan struct{}{},
+		known: map[string]Fence{}, obeyed: map[string]Fence{}, begun: map[int]batch{},
 	}
 	raw, err := os.ReadFile(f.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,8 +87,7 @@ func OpenFences(folder string, log *slog.Logger) (*Fences, error) {
 	return f, nil
 }
 
-// OnErase adds a part of the process that holds something of tenants. It is to be called
-// before Run.
+// OnErase adds a part of the process that holds data of tenants. Call it before Run.
 func (f *Fences) OnErase(forget Forget) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,8 +136,8 @@ func parse(e stream.Entry) (f Fence, ok bool) {
 	return f, ok
 }
 
-// Take learns of a fence, and returns once the process obeys it: nothing of what lies
-// behind it is under way, and the parts of the process have forgotten it.
+// Take adopts a fence, and returns once the process obeys it: no batch from before it is under
+// way that uses records of the tenant, and the parts of the process have forgotten the tenant.
 func (f *Fences) Take(ctx context.Context, fence Fence) error {
 	f.taking.Lock()
 	defer f.taking.Unlock()
@@ -141,16 +147,21 @@ func (f *Fences) Take(ctx context.Context, fence Fence) error {
 		return nil // an earlier word
 	}
 	f.known[fence.Tenant] = fence
-	under := slices.Collect(maps.Values(f.begun))
+	var under []batch
+	for _, b := range f.begun {
+		if b.tenant == "" || b.tenant == fence.Tenant {
+			under = append(under, b)
+		}
+	}
 	forgets := slices.Clone(f.forgets)
 	done := same(f.obeyed[fence.Tenant], fence)
 	f.mu.Unlock()
 	if done {
 		return nil
 	}
-	for _, ended := range under {
+	for _, b := range under {
 		select {
-		case <-ended:
+		case <-b.ended:
 		case <-ctx.Done():
 			return fmt.Errorf("tenants: wait for what is under way: %w", ctx.Err())
 		}
@@ -160,7 +171,7 @@ func (f *Fences) Take(ctx context.Context, fence Fence) error {
 			return fmt.Errorf("tenants: erase %s: %w", fence.Tenant, err)
 		}
 	}
-	return f.note(fence)
+	return f.setObeyed(fence)
 }
 
 // same reports whether two fences are one, at the same step.
@@ -168,8 +179,8 @@ func same(a, b Fence) bool {
 	return a.Tenant == b.Tenant && a.At.Equal(b.At) && a.Erasing == b.Erasing
 }
 
-// note remembers that a fence is obeyed, on the disk as well.
-func (f *Fences) note(fence Fence) error {
+// setObeyed records that a fence is obeyed, also on disk.
+func (f *Fences) setObeyed(fence Fence) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.obeyed[fence.Tenant] = fence
@@ -177,7 +188,7 @@ func (f *Fences) note(fence Fence) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(f.file, raw, 0o600)
+	return files.Write(f.file, raw, 0o600)
 }
 
 // Obeys reports whether this process obeys a fence, or a later one.
@@ -203,7 +214,7 @@ func (f *Fences) Since(tenant string, at time.Time) bool {
 	return ok && (fence.Erasing || fence.At.After(at))
 }
 
-// Through returns up to which revision the documents of a tenant are erased.
+// Through returns the last revision of a tenant that is erased.
 func (f *Fences) Through(tenant string) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,7 +231,7 @@ func (f *Fences) All() map[string]Fence {
 	return maps.Clone(f.known)
 }
 
-// Unfinished reports why a tenant is not erased from this process yet, nil where all are.
+// Unfinished returns an error that names a tenant that this process has yet to erase.
 func (f *Fences) Unfinished() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -232,25 +243,26 @@ func (f *Fences) Unfinished() error {
 	return nil
 }
 
-// begin notes a batch under way, and returns what ends it and the fences that it obeys.
-func (f *Fences) begin() (fences map[string]Fence, end func()) {
+// beginBatch registers a batch under way that uses the records of one tenant, or of all if it is
+// empty. It returns the fences that the batch obeys, and a function that ends the batch.
+func (f *Fences) beginBatch(tenant string) (fences map[string]Fence, end func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n, ended := f.next, make(chan struct{})
+	n, b := f.next, batch{tenant, make(chan struct{})}
 	f.next++
-	f.begun[n] = ended
+	f.begun[n] = b
 	return maps.Clone(f.known), func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.begun[n] != nil {
+		if _, ok := f.begun[n]; ok {
 			delete(f.begun, n)
-			close(ended)
+			close(b.ended)
 		}
 	}
 }
 
-// behind reports whether a message lies behind a fence of its tenant. The place of one that
-// is to be published is not known.
+// behind reports whether a message is behind a fence of its tenant. The offset of a message
+// that is being published is unknown.
 func behind(fences map[string]Fence, m stream.Message, published bool) bool {
 	if m.Headers[events.HeaderErased] != "" {
 		return true
@@ -269,7 +281,7 @@ func behind(fences map[string]Fence, m stream.Message, published bool) bool {
 	return !published && m.Offset <= fence.Ends[m.Topic][m.Partition]
 }
 
-// erased reports whether what a topic holds of a tenant is erased with it.
+// erased reports whether the records of a tenant in a topic are erased with it.
 func erased(topic events.Topic) bool {
 	switch topic {
 	case events.ToolsRaw, events.ToolsStandardized, events.Searches, events.FeedbackTopic, events.DLQ:
@@ -278,8 +290,8 @@ func erased(topic events.Topic) bool {
 	return topic.IndexVersion() > 0
 }
 
-// subjectOf returns the tenant that a message is of, empty for one that names none, and the
-// revision of the document that it is about, 0 if it is about none.
+// subjectOf returns the tenant of a message, or an empty name, and the revision of its document,
+// or 0.
 func subjectOf(m stream.Message) (tenant string, revision uint64) {
 	key, headers := m.Key, m.Headers
 	if m.Topic == events.DLQ {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Path is where the calls are.
+// Path is the path of the calls.
 const Path = "/v1/tenants"
 
 type (
@@ -36,7 +36,6 @@ func Routes(api huma.API, s *Service) {
 	operation := func(op, method, path, summary, description string) huma.Operation {
 		return huma.Operation{
 			OperationID: op, Security: identity.Needs(identity.Operator), Method: method, Path: Path + path, Tags: []string{"tenants"}, Summary: summary, Description: description,
-			Errors: []int{http.StatusForbidden, http.StatusServiceUnavailable},
 		}
 	}
 	huma.Register(api, operation("list-tenants", http.MethodGet, "", "List tenants", "An operator of the tenant default sees all, anybody else its own."), s.listAll)
@@ -47,7 +46,7 @@ func Routes(api huma.API, s *Service) {
 	}}
 	export.Metadata = audit.Recorded()
 	huma.Register(api, export, s.stream)
-	erase := operation("erase-tenant", http.MethodDelete, "/{tenant}", "Erase a tenant, everywhere and at once",
+	erase := operation("erase-tenant", http.MethodDelete, "/{tenant}", "Erase a tenant at once",
 		"When the call returns, nothing of the tenant can be searched, shown or read any more, and it can begin anew. After an error, erasing goes on by itself, or by the same call again. For operators of the tenant default, and admins of the tenant.")
 	erase.Errors = append(erase.Errors, http.StatusConflict, http.StatusUnprocessableEntity)
 	huma.Register(api, erase, func(ctx context.Context, in *eraseInput) (*erasedOutput, error) {
@@ -69,7 +68,7 @@ func Routes(api huma.API, s *Service) {
 	})
 }
 
-// mayHave says whether the caller may export and erase a tenant.
+// mayHave returns an error unless the caller may export and erase a tenant.
 func mayHave(ctx context.Context, tenant string) error {
 	if err := schema.ValidateTenant(tenant); err != nil {
 		return huma.Error422UnprocessableEntity(err.Error())

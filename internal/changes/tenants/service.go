@@ -10,11 +10,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Store is where fences lie.
+// Store holds the fences.
 type Store interface {
 	Put(ctx context.Context, key string, value []byte) (revision uint64, err error)
 }
@@ -32,14 +32,14 @@ func (b *Bucket) Has(tenant string) func(key string) bool {
 	return func(key string) bool { of, _ := b.TenantOf(key); return of == tenant }
 }
 
-// Values are those of a bucket.
+// Values are the values of a bucket.
 type Values interface {
 	Get(ctx context.Context, key string) (stream.Entry, error)
 	// Keys returns the keys that begin with prefix.
 	Keys(ctx context.Context, prefix string) ([]string, error)
 	// Erase deletes the keys that match and returns how many they were.
 	Erase(ctx context.Context, match func(key string) bool) (n int, err error)
-	// ForgetErased removes the notes that keys that match were deleted.
+	// ForgetErased removes the tombstones of matching keys.
 	ForgetErased(ctx context.Context, match func(key string) bool) error
 }
 
@@ -51,23 +51,21 @@ type Log interface {
 	Erase(ctx context.Context, prefix string) (n int, err error)
 }
 
-// Deps are what the service works with. Those that may be nil say so.
+// Deps are the dependencies of the service.
 type Deps struct {
 	Server   Server // without fences
 	Fences   *Fences
 	Store    Store
 	Buckets  []Bucket
-	Revision func(ctx context.Context) (uint64, error)         // above that of every document so far
+	Revision func(ctx context.Context) (uint64, error)         // higher than the revision of every document so far
 	Newest   func(key string, revision uint64) bool            // whether a record of tools.raw is the newest of its key
 	Entities func(ctx context.Context) (map[string]int, error) // counts the tools and providers of tenants
 	Declared func(tenant string) []string                      // sources of a tenant in the settings
-	Vectors  func(ctx context.Context, tenant string) error    // removes those in Weaviate; nil: there are none
+	Vectors  func(ctx context.Context, tenant string) error    // removes the vectors in Weaviate; nil: no Weaviate
 	Log      Log                                               // of the last changes of each tool and provider
 
-	// Waiting names the other processes that do not obey a fence yet; nil: there are none.
+	// Waiting names the other processes that do not obey a fence yet; nil: no other processes.
 	Waiting func(ctx context.Context, f Fence) ([]string, error)
-	// Scrub overwrites what is left of a tenant on the disk; nil: the disk is of a server.
-	Scrub func(ctx context.Context, tenant string) error
 
 	Logger *slog.Logger
 }
@@ -75,20 +73,20 @@ type Deps struct {
 // Service exports and erases tenants. Its methods may be called concurrently.
 type Service struct {
 	deps Deps
-	one  chan struct{} // holds the erasing under way
+	busy chan struct{} // held by the erasure under way
 }
 
 // New returns a service.
-func New(d Deps) *Service { return &Service{deps: d, one: make(chan struct{}, 1)} }
+func New(d Deps) *Service { return &Service{deps: d, busy: make(chan struct{}, 1)} }
 
-// How often what a crash left is looked for, and how long a fence is left to the process
-// that has set it.
+// How often Run looks for interrupted erasures, and how long it leaves a fence to the process
+// that set it.
 const (
 	resumeEvery = 30 * time.Second
 	ownTime     = 2 * time.Minute
 )
 
-// Run completes what was begun and not ended, until ctx ends.
+// Run completes interrupted erasures until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	own := time.Duration(0) // what this process has begun before it started, it has left
 	if s.deps.Waiting != nil {
@@ -113,31 +111,31 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// errDeclared is in the error for a tenant whose sources stand in the settings: the next
-// start would bring its tools back.
+// errDeclared means that the settings declare sources of the tenant: the next start would
+// bring its tools back.
 var errDeclared = errors.New("the settings declare sources of the tenant: take them out first")
 
-// errWaiting is in the error for processes that do not obey yet.
+// errWaiting means that other processes do not obey the fence yet.
 var errWaiting = errors.New("processes are yet to erase the tenant")
 
-// Erased says what was erased.
+// Erased is the result of an erasure.
 type Erased struct {
 	Tenant  string         `json:"tenant"`
 	At      time.Time      `json:"at" doc:"When that was."`
 	Values  map[string]int `json:"values" doc:"Values deleted, by bucket."`
-	Remains []string       `json:"remains" nullable:"false" doc:"What stays, in words, and how it ends."`
+	Remains []string       `json:"remains" nullable:"false" doc:"Data that stays, and how long."`
 }
 
-// Erase erases a tenant everywhere, and returns once that is done: nothing of it can be
-// searched, shown or read any more, and it may begin anew. What an error left undone is
-// done by the next call, or by Run.
+// Erase erases a tenant everywhere. When it returns, nothing of the tenant can be searched,
+// shown or read any more, and the tenant may be used again. After an error the next call, or
+// Run, completes the erasure.
 func (s *Service) Erase(ctx context.Context, tenant string) (Erased, error) {
 	if names := s.deps.Declared(tenant); len(names) > 0 {
 		return Erased{}, fmt.Errorf("%w: %q", errDeclared, names)
 	}
 	select {
-	case s.one <- struct{}{}:
-		defer func() { <-s.one }()
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
 	case <-ctx.Done():
 		return Erased{}, ctx.Err()
 	}
@@ -160,18 +158,19 @@ func (s *Service) Erase(ctx context.Context, tenant string) (Erased, error) {
 	return out, nil
 }
 
-// alwaysRemains is what is not erased, in words.
+// alwaysRemains lists the data that is not erased.
 var alwaysRemains = []string{
 	"the name of the tenant and the time, in the record that keeps it erased",
 	"what files of the operator say of the tenant, such as tokens, grants and settings",
 	"lines of logs and traces that were written, with ids of the tenant",
+	"bytes of deleted records and values, in files of Kafka and NATS (bus in the data folder of one process), until they are compacted",
 	"the records of the audit log, of which nobody can read any more who did what to which tool",
 }
 
-// obeyTime is how long processes may take to obey a fence: one of them may have a full disk.
+// obeyTime bounds how long processes may take to obey a fence: one of them may have a full disk.
 const obeyTime = 2 * time.Minute
 
-// set sets a fence, and waits until all processes obey it.
+// set stores a fence, and waits until all processes obey it.
 func (s *Service) set(ctx context.Context, f Fence) error {
 	ctx, cancel := context.WithTimeout(ctx, obeyTime)
 	defer cancel()
@@ -203,14 +202,20 @@ func (s *Service) set(ctx context.Context, f Fence) error {
 	}
 }
 
-// remove removes what the servers hold of a tenant, and notes in the fence where that ends.
-func (s *Service) remove(ctx context.Context, f *Fence, out *Erased) (err error) {
-	if f.Revision, err = s.deps.Revision(ctx); err != nil {
-		return err
-	}
-	topics, err := s.topics(ctx)
+// remove removes the data of a tenant from the servers, and sets the ends of the fence.
+func (s *Service) remove(ctx context.Context, f *Fence, out *Erased) error {
+	revision, err := s.deps.Revision(ctx)
 	if err != nil {
 		return err
+	}
+	f.Revision = revision
+	topics := slices.DeleteFunc(events.Topics(), func(t events.Topic) bool { return !erased(t) })
+	versions, err := s.deps.Server.Versions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range versions {
+		topics = append(topics, events.Embedded(n))
 	}
 	f.Ends = map[events.Topic]map[int]uint64{}
 	for _, topic := range topics {
@@ -259,23 +264,10 @@ func (s *Service) removeValues(ctx context.Context, tenant string, out *Erased) 
 	if n > 0 {
 		out.Values["revisions"] = n
 	}
-	if s.deps.Scrub == nil {
-		return nil
-	}
-	return s.deps.Scrub(ctx, tenant)
+	return nil
 }
 
-// topics are those with records of tenants.
-func (s *Service) topics(ctx context.Context) ([]events.Topic, error) {
-	topics := slices.DeleteFunc(events.Topics(), func(t events.Topic) bool { return !erased(t) })
-	versions, err := s.deps.Server.Versions(ctx)
-	for _, n := range versions {
-		topics = append(topics, events.Embedded(n))
-	}
-	return topics, err
-}
-
-// remains says what stays of a topic.
+// remains describes the records of a topic that stay on disk.
 func remains(topic events.Topic, left int) string {
 	until := "until Kafka compacts the topic"
 	if !topic.Compacted() {
@@ -293,7 +285,7 @@ type Tenant struct {
 	State  string     `json:"state" enum:"active,erasing,erased"`
 }
 
-// list returns what tenants there are, by name, those that were erased included.
+// list returns all tenants by name, including erased ones.
 func (s *Service) list(ctx context.Context) ([]Tenant, error) {
 	entities, err := s.deps.Entities(ctx)
 	if err != nil {

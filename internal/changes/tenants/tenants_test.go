@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 )
@@ -35,11 +36,7 @@ func (server) Erase(context.Context, stream.Message, func(stream.Message) bool) 
 
 func openFences(t *testing.T, folder string) *Fences {
 	t.Helper()
-	f, err := OpenFences(folder, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return check.Value(OpenFences(folder, slog.New(slog.DiscardHandler)))(t)
 }
 
 func message(topic events.Topic, key string, revision uint64) stream.Message {
@@ -71,22 +68,15 @@ func read(t *testing.T, b *Bus, topic events.Topic) (out []string) {
 func TestNothingBehindAFenceIsReadOrPublished(t *testing.T) {
 	s, f := server{streamtest.NewBus()}, openFences(t, t.TempDir())
 	b := NewBus(s, f)
-	letter, err := events.Encode(&events.DeadLetter{ID: "l", Key: "acme/a", Headers: map[string]string{events.HeaderRevision: "5"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	letter := check.Value(events.Encode(&events.DeadLetter{ID: "l", Key: "acme/a", Headers: map[string]string{events.HeaderRevision: "5"}}))(t)
 	publish := func(msgs ...stream.Message) {
 		t.Helper()
-		if err := b.Publish(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, b.Publish(t.Context(), msgs...))
 	}
 	publish(message(events.ToolsRaw, "acme/a", 5), message(events.ToolsRaw, "other/a", 5), message(events.Searches, "acme/s", 0),
 		stream.Message{Topic: events.DLQ, Key: "l", Value: letter})
 	erasing := Fence{Tenant: "acme", Erasing: true}
-	if err := f.Take(t.Context(), erasing); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, f.Take(t.Context(), erasing))
 	publish(message(events.ToolsRaw, "acme/b", 9), message(events.ToolsRaw, "other/b", 9))
 	if done, err := b.Republish(t.Context(), message(events.Searches, "acme/s", 0)); done || err != nil {
 		t.Error(done, err)
@@ -99,9 +89,7 @@ func TestNothingBehindAFenceIsReadOrPublished(t *testing.T) {
 		}
 	}
 	last := Fence{Tenant: "acme", Revision: 9, Ends: map[events.Topic]map[int]uint64{events.Searches: {0: 1}, events.DLQ: {0: 1}}}
-	if err := f.Take(t.Context(), last); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, f.Take(t.Context(), last))
 	publish(message(events.ToolsStandardized, "acme/a", 5), message(events.ToolsStandardized, "acme/a", 10),
 		message(events.Searches, "acme/t", 0), stream.Message{Topic: events.DLQ, Key: "k", Value: letter})
 	for topic, want := range map[events.Topic]string{
@@ -112,9 +100,7 @@ func TestNothingBehindAFenceIsReadOrPublished(t *testing.T) {
 		}
 	}
 	// What stands for erased records is nobody's, also where the fence is not known.
-	if err := s.Publish(t.Context(), lastOf(events.FeedbackTopic, "acme", 9)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Publish(t.Context(), lastOf(events.FeedbackTopic, "acme", 9)))
 	if got := read(t, NewBus(s, openFences(t, t.TempDir())), events.FeedbackTopic); !slices.Equal(got, []string{"(acme/@9)"}) {
 		t.Errorf("feedback delivers %q", got)
 	}
@@ -131,7 +117,7 @@ func TestAFenceWaitsForWhatIsUnderWay(t *testing.T) {
 		forgot = append(forgot, fmt.Sprint(fence.Tenant, fence.Erasing))
 		return fails
 	})
-	_, end := f.begin()
+	_, end := f.beginBatch("")
 	fence := Fence{Tenant: "acme", Erasing: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -159,9 +145,7 @@ func TestAFenceWaitsForWhatIsUnderWay(t *testing.T) {
 	if err := again.Take(t.Context(), fence); err != nil || !again.Erasing("acme") {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, fenceFile), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(folder, fenceFile), []byte("{"), 0o600))
 	if _, err := OpenFences(folder, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a damaged file is taken for one without fences")
 	}

@@ -1,9 +1,8 @@
-// Package dataset reads data sets for the evaluation and the training of
-// retrieval: tools, labelled queries and what others made of them.
+// Package dataset reads data sets for the evaluation and the training of retrieval: tools,
+// labelled queries and recorded results of models.
 //
-// A data set is a folder of JSON Lines files, each plain or gzipped (".gz").
-// Only tools.jsonl has to be there; what needs another file says so. Errors
-// name the file and the line.
+// A data set is a folder of JSON Lines files, each plain or gzipped (".gz"). Only tools.jsonl
+// is required; methods that need another file say so. Errors name the file and the line.
 package dataset
 
 import (
@@ -27,12 +26,11 @@ const (
 	feedbackFile     = "feedback.jsonl"
 )
 
-// ErrAbsent is what an error wraps where the data set lacks the file that was
-// asked for.
+// ErrAbsent is wrapped by the error for a file that the data set lacks.
 var ErrAbsent = errors.New("the data set has no such file")
 
-// Set is a data set. Its methods read the files anew at every call and may be
-// called concurrently.
+// Set is a data set. Its methods read the files again at every call and may be called
+// concurrently.
 type Set struct {
 	Name string // name of the folder
 	Dir  string
@@ -63,7 +61,7 @@ func openWith(dir, wanted string) (*Set, error) {
 	return s, nil
 }
 
-// path returns where the file of that name lies, as it is or gzipped.
+// path returns the path of the file with that name, plain or gzipped.
 func (s *Set) path(name string) (string, error) {
 	for _, suffix := range []string{"", ".gz"} {
 		path := filepath.Join(s.Dir, name+suffix)

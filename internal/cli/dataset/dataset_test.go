@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -19,9 +20,7 @@ import (
 func write(t *testing.T, files map[string]string) *Set {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "small")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(dir, 0o700))
 	if _, ok := files[toolsFile]; !ok {
 		files[toolsFile] = `{"id":"t1","documentation":"sends mail"}`
 	}
@@ -30,27 +29,17 @@ func write(t *testing.T, files map[string]string) *Set {
 		if strings.HasSuffix(name, ".gz") {
 			data = pack(t, data)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
-	set, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
+	return check.Value(Open(dir))(t)
 }
 
 func pack(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(w.Write(data))(t)
+	check.OK(t, w.Close())
 	return packed.Bytes()
 }
 
@@ -115,13 +104,8 @@ func TestQueries(t *testing.T) {
 "labels":[{"id":"t1","relevance":2},{"id":"t2","alternatives":["t3"]}],
 "rewritten_query":{"tool_needs":[{"user_intent":"send"}],"extracted_arguments":{"to":"who gets it","count":3,"a":"first"}}}`})
 	path := filepath.Join(s.Dir, queriesFile)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, bytes.ReplaceAll(raw, []byte("\n"), nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(os.ReadFile(path))(t)
+	check.OK(t, os.WriteFile(path, bytes.ReplaceAll(raw, []byte("\n"), nil), 0o600))
 	got, err := s.Queries()
 	want := []Query{{
 		ID: "q1", Text: "mail it", Split: "dev", Steps: []string{"write", "send"},
@@ -166,10 +150,7 @@ func TestFolds(t *testing.T) {
 
 func TestFoldsByHash(t *testing.T) {
 	s := write(t, map[string]string{queriesFile: fourQueries})
-	got, err := s.Folds(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(s.Folds(3))(t)
 	// The first 8 bytes of the SHA-256 of each id, modulo 3.
 	if want := [][]string{nil, {"q1", "q3"}, {"q2", "q4"}}; !reflect.DeepEqual(got, want) {
 		t.Fatal(got)
@@ -201,14 +182,8 @@ func TestSearches(t *testing.T) {
 {"id":"e","search_id":"s1","tenant":"default","tool_id":"t3","event":"called"}
 {"id":"e","search_id":"s1","tenant":"default","tool_id":"t4","event":"called"}`,
 	})
-	again, err := OpenSearches(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	searches, err := again.Searches()
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := check.Value(OpenSearches(s.Dir))(t)
+	searches := check.Value(again.Searches())(t)
 	var got []string
 	for _, search := range searches {
 		line := search.Tenant + "/" + search.SearchID
@@ -283,10 +258,7 @@ func TestRealSets(t *testing.T) {
 		name           string
 		tools, queries int
 	}{{"apibank", 101, 101}, {"toolink", 1804, 497}, {"toolbench", 3973, 269}} {
-		s, err := Open(filepath.Join(root, c.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check.Value(Open(filepath.Join(root, c.name)))(t)
 		list, err := tools(s)
 		if err != nil || len(list) != c.tools {
 			t.Errorf("%s: %d tools, %v", c.name, len(list), err)

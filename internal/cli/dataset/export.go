@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -24,7 +24,7 @@ type exportLine struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Export is what an export of a tenant holds beside its tools.
+// Export is the export of a tenant, without its tools.
 type Export struct {
 	Providers []Provider
 
@@ -33,13 +33,13 @@ type Export struct {
 	feedback []schema.Feedback
 }
 
-// asked is a search: what was asked, and what was shown.
+// asked is a search: the query and the results shown.
 type asked struct {
 	schema.Impression
-	used map[string]bool // by tool; false where its use failed or it was rejected
+	used map[string]bool // by tool; false if its use failed or it was rejected
 }
 
-// ReadExport reads what `toolstream tenants export` writes, and gives each tool to one.
+// ReadExport reads the output of `toolstream tenants export`, and calls one for each tool.
 func ReadExport(r io.Reader, one func(Tool) error) (*Export, error) {
 	e := &Export{tools: map[string]bool{}, searches: map[string]*asked{}}
 	for rec, err := range func(yield func(record[exportLine], error) bool) { scan(r, "export", yield) } {
@@ -84,10 +84,10 @@ func (e *Export) take(line *exportLine, one func(Tool) error) error {
 	return nil
 }
 
-// Questions returns what was searched for, each text once and the most frequent first, and
-// labels it with the tools that were selected or called after it and did not fail. The
-// copies that were shown in the place of a tool are its alternatives. Open are the texts
-// after which nothing of the kind is known. Gone counts the uses of tools that are no more.
+// Questions returns the queries of the searches, each text once and the most frequent first.
+// It labels a query with the tools that were selected or called after it and did not fail.
+// Copies shown in the place of a tool are its alternatives. Open are the texts without any
+// known use. Gone counts the uses of deleted tools.
 func (e *Export) Questions() (labelled, open []Query, gone int) {
 	for _, f := range e.feedback {
 		if s := e.searches[f.SearchID]; s != nil {
@@ -131,7 +131,7 @@ func (e *Export) byText() [][]*asked {
 func (e *Export) labels(same []*asked) (labels []relevance.Label, gone int) {
 	labels = []relevance.Label{} // to be filled by hand
 	uses := map[string]int{}
-	copies := map[string]map[string]bool{} // by tool, those that were shown in one place with it
+	copies := map[string]map[string]bool{} // by tool, all tools ever shown in one place with it
 	for _, s := range same {
 		for tool, used := range s.used {
 			switch {
@@ -162,7 +162,7 @@ func (e *Export) labels(same []*asked) (labels []relevance.Label, gone int) {
 		return cmp.Or(uses[b]-uses[a], cmp.Compare(a, b))
 	}) {
 		if taken[tool] {
-			continue // an alternative of one that was used more
+			continue // an alternative of a tool used more
 		}
 		l := relevance.Label{ID: tool, Relevance: 1}
 		for _, other := range slices.Sorted(maps.Keys(copies[tool])) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 const anExport = `{"part":"tenant","value":{"tenant":"acme"}}
@@ -30,13 +32,10 @@ const anExport = `{"part":"tenant","value":{"tenant":"acme"}}
 
 func TestAnExportBecomesQuestions(t *testing.T) {
 	var ids []string
-	e, err := ReadExport(strings.NewReader(anExport), func(tool Tool) error {
+	e := check.Value(ReadExport(strings.NewReader(anExport), func(tool Tool) error {
 		ids = append(ids, tool.Provider+":"+tool.ID)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if got := strings.Join(ids, " "); got != "sea:sea/ferry sea:sea/berth bay:bay/ferry sea:sea/tide" {
 		t.Errorf("the tools are %s", got)
 	}

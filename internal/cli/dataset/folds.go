@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// ReferenceWeights is one fusion model that came with the set: what others
-// learned from every fold but this one.
+// ReferenceWeights is a fusion model that came with the set. Its authors learned it from every
+// fold but this one.
 type ReferenceWeights struct {
 	Retriever string      `json:"retriever"`
 	Fold      int         `json:"fold"`
@@ -27,27 +27,23 @@ type foldLine struct {
 	Test []string `json:"test"`
 }
 
-// Folds returns the ids of the queries that each fold tests on; it trains on
-// all others. They are those of folds.jsonl, by rising number, else n folds by
-// the hash of the query's id: the first 8 bytes of its SHA-256, big-endian,
-// modulo n. Every query is in one fold.
+// Folds returns the ids of the queries that each fold tests on; a fold trains on all others.
+// The folds come from folds.jsonl, by rising number. Without that file there are n folds by
+// the hash of the query's id: the first 8 bytes of its SHA-256, big-endian, modulo n. Every
+// query is in one fold.
 func (s *Set) Folds(n int) ([][]string, error) {
 	queries, err := s.Queries()
 	if err != nil {
 		return nil, err
 	}
 	folds, err := s.readFolds(queries)
-	if errors.Is(err, ErrAbsent) {
-		return hashFolds(queries, n)
+	if !errors.Is(err, ErrAbsent) {
+		return folds, err
 	}
-	return folds, err
-}
-
-func hashFolds(queries []Query, n int) ([][]string, error) {
 	if n < 2 {
 		return nil, fmt.Errorf("at least 2 folds are wanted, have %d", n)
 	}
-	folds := make([][]string, n)
+	folds = make([][]string, n)
 	for _, q := range queries {
 		sum := sha256.Sum256([]byte(q.ID))
 		i := binary.BigEndian.Uint64(sum[:]) % uint64(n)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // FuzzFiles reads the same bytes as every kind of file: whatever they hold, an
@@ -21,14 +23,9 @@ func FuzzFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
 		for _, name := range []string{toolsFile, providersFile, queriesFile, foldsFile, standardizedFile, weightsFile + ".gz"} {
-			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 		}
-		s, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check.Value(Open(dir))(t)
 		list, err := tools(s)
 		if again, errAgain := tools(s); len(again) != len(list) || (err == nil) != (errAgain == nil) {
 			t.Fatalf("%d tools, then %d", len(list), len(again))

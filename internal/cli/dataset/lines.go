@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // maxLine is the longest line that is read, in bytes.
@@ -24,7 +24,7 @@ type record[T any] struct {
 	at    string // file and line, for errors
 }
 
-// errorf describes what is wrong with a record.
+// errorf returns an error that says where the record is.
 func (r record[T]) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", r.at, fmt.Errorf(format, args...))
 }
@@ -105,7 +105,7 @@ func collect[T, U any](s *Set, name string, convert func(record[T]) (U, error)) 
 	return list, nil
 }
 
-// unique returns a check that no id is empty or stands twice.
+// unique returns a check that no id is empty or repeated.
 func unique(kind string) func(id string) error {
 	seen := map[string]bool{}
 	return func(id string) error {
@@ -120,8 +120,8 @@ func unique(kind string) func(id string) error {
 	}
 }
 
-// membersOf reads an object in the order in which it is written. Nothing and null are an
-// empty one.
+// membersOf reads the members of an object in their written order. Nothing and null count as
+// an empty object.
 func membersOf(raw json.RawMessage) (iter.Seq2[string, []byte], error) {
 	if len(raw) > 0 && raw[0] != '{' && string(raw) != "null" {
 		return nil, fmt.Errorf("an object is wanted, have %.40s", raw)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -15,13 +15,13 @@ type Query struct {
 	Text      string            `json:"query"`
 	Labels    []relevance.Label `json:"labels"`
 	Split     string            `json:"split,omitempty"`           // part of the set that the query belongs to; may be empty
-	Steps     []string          `json:"steps,omitempty"`           // the single steps of a task, where the set has them
-	Rewritten *Rewritten        `json:"rewritten_query,omitempty"` // nil where the query was not rewritten
+	Steps     []string          `json:"steps,omitempty"`           // the single steps of a task, if the set has them
+	Rewritten *Rewritten        `json:"rewritten_query,omitempty"` // nil if the query was not rewritten
 
 	Arguments map[string]string `json:"arguments,omitempty"` // that the caller states, name to meaning; may be empty
 }
 
-// Rewritten is what a language model made of a query.
+// Rewritten is the rewriting of a query by a language model.
 type Rewritten struct {
 	Needs     []schema.Need
 	Arguments []Argument // in the order of the file
@@ -56,7 +56,7 @@ func (s *Set) Queries() ([]Query, error) { return s.queries(queriesFile) }
 // ReadQueries reads the queries of a file, which may be gzipped (".gz").
 func ReadQueries(path string) ([]Query, error) {
 	dir, file := filepath.Split(path)
-	s := Set{Dir: dir} // whose name would stand before the file's in errors
+	s := Set{Dir: dir} // no Name: errors would prefix it to the file's name
 	return s.queries(strings.TrimSuffix(file, ".gz"))
 }
 

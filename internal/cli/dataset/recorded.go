@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Standardized is what a language model made of one raw document.
+// Standardized is a raw document as a language model standardized it.
 type Standardized struct {
 	ID          string
 	Description string
@@ -19,8 +19,8 @@ type Parameter struct {
 	Name        string
 	Type        string
 	Description string
-	Required    bool            // true where the file does not say
-	Example     json.RawMessage // nil where the file does not say, and for null
+	Required    bool            // true if the file does not say
+	Example     json.RawMessage // nil if the file does not say, and for null
 	Raw         json.RawMessage // the whole object as the file has it, without the name
 }
 

@@ -3,24 +3,24 @@ package dataset
 import (
 	"cmp"
 
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // Recorded is a search that was answered.
 type Recorded struct {
 	schema.Impression
-	Feedback []schema.Feedback // what was done with its results, in the order of the file
+	Feedback []schema.Feedback // on its results, in the order of the file
 }
 
-// ofTenant names what is unique within a tenant.
+// ofTenant is an id that is unique within a tenant.
 type ofTenant struct{ tenant, id string }
 
-// within returns the name of an id, of the tenant that the default one stands for.
+// within returns an id with its tenant; an empty tenant is the default tenant.
 func within(of, id string) ofTenant { return ofTenant{cmp.Or(of, identity.DefaultTenant), id} }
 
-// Searches reads the recorded searches, in the order of the file, with their feedback.
-// What a topic holds twice, as it was sent again, counts once.
+// Searches reads the recorded searches, in the order of the file, with their feedback. A
+// search that a topic holds twice, because it was sent again, counts once.
 func (s *Set) Searches() ([]Recorded, error) {
 	feedback, err := s.feedback()
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Set) Searches() ([]Recorded, error) {
 	return out, nil
 }
 
-// feedback reads what was done with the results of searches.
+// feedback reads the feedback on results, by search.
 func (s *Set) feedback() (map[ofTenant][]schema.Feedback, error) {
 	bySearch := map[ofTenant][]schema.Feedback{}
 	seen := map[ofTenant]bool{}

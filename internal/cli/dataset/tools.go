@@ -38,8 +38,8 @@ type Provider struct {
 	Category    string `json:"category,omitempty"`
 }
 
-// Tools reads the tools in the order of the file. It ends after the first
-// error; an id that stands twice is one.
+// Tools reads the tools in the order of the file. It ends after the first error; a repeated id
+// is an error.
 func (s *Set) Tools() iter.Seq2[Tool, error] {
 	return func(yield func(Tool, error) bool) {
 		check := unique("tool")

@@ -1,4 +1,6 @@
-package main
+// Package importer sends tool documents from files, folders, URLs and standard input to a
+// server, and counts the outcomes.
+package importer
 
 import (
 	"bufio"
@@ -10,10 +12,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
@@ -22,18 +27,69 @@ import (
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// importer carries one import.
+// Options configure an import.
+type Options struct {
+	Provider string // owner of the tools; overrides the documents
+	TakeOver bool   // tools that belong to another provider change hands
+	Format   string // empty: found automatically
+	Sync     bool   // also delete the tools that the imported providers no longer have
+	Wait     bool   // until everything is searchable or a dead letter
+	DryRun   bool   // read and check only
+	Estimate bool   // with DryRun: estimate the cost of a language model
+}
+
+// Run imports the sources that paths name (see Expand). After an error, the remaining sources
+// were not tried.
+func Run(ctx context.Context, t *program.Terminal, server *client.Client, paths []string, o Options) (*Summary, error) {
+	all, err := Expand(t.In, paths)
+	if err != nil {
+		return nil, err
+	}
+	o.Format = cmp.Or(o.Format, formats.Auto)
+	i := newImporter(t, server, o, all)
+	defer i.progress.Close()
+	for _, src := range all {
+		if err := i.one(ctx, src); err != nil {
+			switch {
+			case ctx.Err() != nil && o.DryRun:
+				return nil, errors.New("interrupted")
+			case ctx.Err() != nil:
+				err = errInterrupted
+			}
+			return nil, fmt.Errorf("%s: %w (%d accepted and %d unchanged until then)", cmp.Or(src.Name, "standard input"), err, i.summary.Accepted, i.summary.Unchanged)
+		}
+	}
+	if o.Sync {
+		if err := i.sync(ctx); err != nil {
+			return nil, fmt.Errorf("sync: %w", err)
+		}
+	}
+	i.progress.Close()
+	if o.Wait {
+		if err := i.wait(ctx); err != nil {
+			return nil, fmt.Errorf("wait: %w", err)
+		}
+	}
+	return &i.summary, nil
+}
+
+var errInterrupted = errors.New("interrupted: documents without an answer may or may not be accepted; import again")
+
+var errCutOff = errors.New("the server's answer ended early: documents without an answer may or may not be accepted; import again")
+
+// importer is the state of an import.
 type importer struct {
-	con      *console
-	flags    importFlags
-	progress *progress
-	summary  summary
+	term     *program.Terminal
+	server   *client.Client
+	options  Options
+	progress *program.Progress
+	summary  Summary
 
 	changes   []change        // accepted, or known already, in order
-	keep      []string        // ids of the tools that were sent, rejected ones included
+	keep      []string        // ids of the sent tools, including rejected ones
 	providers map[string]bool // of the tools that were sent
 	lost      bool            // something was rejected without an id: it may be any tool
-	start     uint64          // revision: what was there before the import has a lower one
+	start     uint64          // revision: everything from before the import has a lower one
 	cost      *standardizer.Estimator
 }
 
@@ -44,42 +100,42 @@ type change struct {
 	Revision uint64      `json:"revision"`
 }
 
-func newImporter(c *console, f importFlags, all []source) *importer {
+func newImporter(t *program.Terminal, server *client.Client, o Options, all []Source) *importer {
 	var size int64
 	for _, s := range all {
-		if s.size == 0 {
+		if s.Size == 0 {
 			size = -1 // unknown: the bar only counts
 			break
 		}
-		size += s.size
+		size += s.Size
 	}
-	i := &importer{con: c, flags: f, progress: newProgress(c, "importing", size, true), providers: map[string]bool{}}
-	if f.provider != "" {
-		i.providers[f.provider] = true
+	i := &importer{term: t, server: server, options: o, progress: t.Progress("importing", size, true), providers: map[string]bool{}}
+	if o.Provider != "" {
+		i.providers[o.Provider] = true
 	}
-	i.summary.Errors = []importError{}
-	if f.cost {
+	i.summary.Errors = []Rejection{}
+	if o.Estimate {
 		i.cost = standardizer.NewEstimator()
 	}
 	return i
 }
 
-func (i *importer) one(ctx context.Context, src source) error {
-	r, err := src.open(ctx)
+func (i *importer) one(ctx context.Context, src Source) error {
+	r, err := src.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	body := i.progress.reader(r)
-	if i.flags.dryRun {
+	body := i.progress.Reader(r)
+	if i.options.DryRun {
 		return i.check(ctx, body, src)
 	}
 	return i.send(ctx, body, src)
 }
 
 // check reads a source as the server would, without sending it.
-func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
-	opt := formats.Options{Source: src.name, Provider: i.flags.provider, Format: i.flags.format}
+func (i *importer) check(ctx context.Context, r io.Reader, src Source) error {
+	opt := formats.Options{Source: src.Name, Provider: i.options.Provider, Format: i.options.Format}
 	for item, problem := range formats.Read(r, opt) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -88,7 +144,7 @@ func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 			reason := *problem
 			reason.Source, reason.Line = "", 0
 			i.sent("", problem.ID, "", true)
-			i.summary.failed(src.name, problem.Line, problem.ID, reason.Error())
+			i.summary.failed(src.Name, problem.Line, problem.ID, reason.Error())
 			continue
 		}
 		i.sent(item.Kind, item.ID, item.Provider, false)
@@ -103,9 +159,9 @@ func (i *importer) check(ctx context.Context, r io.Reader, src source) error {
 	return ctx.Err()
 }
 
-// described returns an item with what rules make of it.
-func described(item formats.Item) importDocument {
-	d := importDocument{Kind: item.Kind, ID: item.ID, Provider: item.Provider, Format: item.Format, Delete: item.Delete}
+// described returns an item with the document that the rules make of it.
+func described(item formats.Item) Document {
+	d := Document{Kind: item.Kind, ID: item.ID, Provider: item.Provider, Format: item.Format, Delete: item.Delete}
 	doc, err := rules.Standardize(item.Format, item.ID, item.Raw)
 	if err != nil {
 		return d
@@ -126,15 +182,20 @@ func described(item formats.Item) importDocument {
 	return d
 }
 
-func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
-	query := given("source", src.name, "provider", i.flags.provider, "format", i.flags.format)
-	if i.flags.takeOver {
+func (i *importer) send(ctx context.Context, r io.Reader, src Source) error {
+	query := url.Values{}
+	for name, value := range map[string]string{"source": src.Name, "provider": i.options.Provider, "format": i.options.Format} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if i.options.TakeOver {
 		query.Set("take_over", "true")
 	}
-	answer, _, err := i.con.client().Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
+	answer, _, err := i.server.Send(ctx, http.MethodPost, "/v1/tools:batch", query, "application/octet-stream", r)
 	if refused := (*client.Problem)(nil); errors.As(err, &refused) && slices.Contains(refusesDocument, refused.Status) {
 		i.lost = true
-		i.summary.failed(src.name, 0, "", refused.Text())
+		i.summary.failed(src.Name, 0, "", refused.Text())
 		return nil
 	}
 	if err != nil {
@@ -163,7 +224,7 @@ func (i *importer) send(ctx context.Context, r io.Reader, src source) error {
 			i.start = s.Start
 		}
 		if s.Error != "" {
-			return fmt.Errorf("%s; what has no answer may or may not be accepted; import again", s.Error)
+			return fmt.Errorf("%s; documents without an answer may or may not be accepted; import again", s.Error)
 		}
 		return nil
 	}
@@ -176,7 +237,7 @@ var refusesDocument = []int{
 	http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
 }
 
-func (i *importer) count(src source, o ingest.Outcome) {
+func (i *importer) count(src Source, o ingest.Outcome) {
 	i.sent(o.Kind, o.ID, o.Provider, o.State == ingest.Rejected)
 	if o.TakenFrom != "" {
 		i.summary.TakenOver++
@@ -193,11 +254,11 @@ func (i *importer) count(src source, o ingest.Outcome) {
 	case ingest.Stale:
 		i.summary.Stale++
 	default:
-		i.summary.failed(src.name, o.Line, o.ID, whyRejected(o))
+		i.summary.failed(src.Name, o.Line, o.ID, whyRejected(o))
 	}
 }
 
-// sent notes what sync has to know of a document.
+// sent notes the id and the provider of a document for sync.
 func (i *importer) sent(kind schema.Kind, id, provider string, rejected bool) {
 	switch {
 	case id == "":
@@ -227,14 +288,14 @@ func whyRejected(o ingest.Outcome) string {
 // the import. In a dry run it only asks for them.
 func (i *importer) sync(ctx context.Context) error {
 	if i.lost {
-		i.con.notef("nothing is deleted: documents without an id were rejected, and they may be tools that are still there\n")
+		i.term.Notef("nothing is deleted: documents without an id were rejected, and they may be tools that are still there\n")
 		return nil
 	}
 	if len(i.providers) == 0 {
 		return nil
 	}
 	request := map[string]any{"providers": slices.Sorted(maps.Keys(i.providers)), "keep": append([]string{}, i.keep...)}
-	if i.flags.dryRun {
+	if i.options.DryRun {
 		request["dry_run"] = true
 	} else {
 		request["upto"] = i.start
@@ -243,7 +304,7 @@ func (i *importer) sync(ctx context.Context) error {
 		Deleted []change `json:"deleted"`
 		Missing []string `json:"missing"`
 	}
-	if err := i.con.client().Post(ctx, "/v1/tools:sync", request, &answer); err != nil {
+	if err := i.server.Post(ctx, "/v1/tools:sync", request, &answer); err != nil {
 		return err
 	}
 	i.summary.Missing = answer.Missing
@@ -263,4 +324,47 @@ func (i *importer) newest() []change {
 		}
 	}
 	return slices.SortedFunc(maps.Values(last), func(a, b change) int { return cmp.Compare(a.Revision, b.Revision) })
+}
+
+const (
+	waitChunk = 1000 // changes asked about in one call
+	waitPause = 50 * time.Millisecond
+)
+
+// wait polls the outcome of the changes, oldest first, until each is indexed or dead.
+func (i *importer) wait(ctx context.Context) error {
+	indexed, dead := 0, 0
+	pending := i.newest()
+	bar := i.term.Progress("indexing", int64(len(pending)), false)
+	defer bar.Close()
+	for len(pending) > 0 {
+		part := pending[:min(waitChunk, len(pending))]
+		var answer struct{ States []struct{ State string } }
+		if err := i.server.Post(ctx, "/v1/tools:states", map[string]any{"changes": part}, &answer); err != nil {
+			return err
+		}
+		var left []change
+		for n, s := range answer.States {
+			switch s.State {
+			case "indexed":
+				indexed++
+			case "dead_lettered":
+				dead++
+			default:
+				left = append(left, part[n])
+			}
+		}
+		bar.Add(len(part) - len(left))
+		pending = append(left, pending[len(part):]...)
+		if len(left) == 0 {
+			continue
+		}
+		select {
+		case <-time.After(waitPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	i.summary.Indexed, i.summary.DeadLettered = &indexed, &dead
+	return nil
 }

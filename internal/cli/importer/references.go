@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// maxLinked bounds the files that are looked at for references to others.
+// maxLinked bounds the files that are searched for references to others.
 const maxLinked = 16 << 20
 
 var (
@@ -22,8 +22,8 @@ var (
 	usesType    = regexp.MustCompile(`(?:[:\[|&=]|\bimplements|\bextend[ \t]+\w+)[ \t]*(\w+)`)
 )
 
-// linkTypes marks the GraphQL files that use a type which only another one defines, and
-// those that define it.
+// linkTypes marks the GraphQL files that use a type only another file defines, and the files
+// that define it.
 func linkTypes(files []string, linked map[string]bool) error {
 	defined, used := map[string][]string{}, map[string][]string{}
 	for _, f := range files {
@@ -72,8 +72,8 @@ func links(path string) ([]string, error) {
 	return out, err
 }
 
-// linkedFile returns which of the files a link leads to, "" if none. An import names a file
-// from the root of its folder, wherever that is.
+// linkedFile returns the file that a link leads to, "" if there is no such file. An import
+// names a file from the root of its folder, wherever that is.
 func linkedFile(from, link string, files []string) string {
 	if strings.HasSuffix(from, ".proto") {
 		for _, f := range files {
@@ -91,10 +91,10 @@ func linkedFile(from, link string, files []string) string {
 
 // together makes one source of the files of a folder that refer to each other, and
 // leaves the others as they are.
-func together(folder string, all []source) ([]source, error) {
+func together(folder string, all []Source) ([]Source, error) {
 	var files []string
 	for _, s := range all {
-		files = append(files, s.name)
+		files = append(files, s.Name)
 	}
 	linked := map[string]bool{}
 	for _, f := range files {
@@ -114,21 +114,21 @@ func together(folder string, all []source) ([]source, error) {
 	if len(linked) == 0 {
 		return all, nil
 	}
-	packed := source{name: folder}
-	rest := slices.DeleteFunc(all, func(s source) bool {
-		if linked[s.name] {
-			packed.size += s.size
+	packed := Source{Name: folder}
+	rest := slices.DeleteFunc(all, func(s Source) bool {
+		if linked[s.Name] {
+			packed.Size += s.Size
 		}
-		return linked[s.name]
+		return linked[s.Name]
 	})
 	files = slices.DeleteFunc(files, func(f string) bool { return !linked[f] })
-	packed.open = func(context.Context) (io.ReadCloser, error) { return pack(folder, files) }
+	packed.Open = func(context.Context) (io.ReadCloser, error) { return pack(folder, files) }
 	return append(rest, packed), nil
 }
 
 // withReferences returns the source of a file, with the files below its folder that it
 // refers to, these included.
-func withReferences(path string, size int64) ([]source, error) {
+func withReferences(path string, size int64) ([]Source, error) {
 	folder, files := filepath.Dir(path), []string{filepath.Clean(path)}
 	for i := 0; i < len(files); i++ {
 		found, err := links(files[i])
@@ -150,9 +150,9 @@ func withReferences(path string, size int64) ([]source, error) {
 		}
 	}
 	if len(files) == 1 {
-		return []source{file(path, size)}, nil
+		return []Source{file(path, size)}, nil
 	}
-	return []source{{name: path, size: size, open: func(context.Context) (io.ReadCloser, error) { return pack(folder, files) }}}, nil
+	return []Source{{Name: path, Size: size, Open: func(context.Context) (io.ReadCloser, error) { return pack(folder, files) }}}, nil
 }
 
 // pack returns files as a tar archive, with their names from the folder.

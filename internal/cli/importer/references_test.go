@@ -1,21 +1,20 @@
-package main
+package importer
 
 import (
-	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // dryRun returns the ids that an import of a path would send, and what it refuses.
-func dryRun(t *testing.T, path string) (ids []string, s summary) {
+func dryRun(t *testing.T, path string) (ids []string, s *Summary) {
 	t.Helper()
-	var out, errOut strings.Builder
-	run(t.Context(), []string{"import", "--json", "--dry-run", path}, strings.NewReader(""), &out, &errOut)
-	if err := json.Unmarshal([]byte(out.String()), &s); err != nil {
-		t.Fatalf("%s%s: %v", out.String(), errOut.String(), err)
-	}
+	s = check.Value(Run(t.Context(), &program.Terminal{Out: io.Discard, Err: io.Discard}, nil, []string{path}, Options{DryRun: true}))(t)
 	for _, d := range s.Documents {
 		ids = append(ids, d.ID)
 	}
@@ -36,12 +35,8 @@ func TestFilesThatReferToEachOtherAreReadTogether(t *testing.T) {
 		"graph/product.graphql":  "type Product { name: String! }",
 	} {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for path, want := range map[string]string{
 		"": "alone,pdf,pets/GET /pets,shop.v1/Orders/Pay,graph/Query.product", "api/openapi.yaml": "pets/GET /pets", "alone.json": "alone",

@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// source is one file, URL or stream of an import.
-type source struct {
-	name string // in messages; the default provider is its base name
-	size int64  // in bytes, 0 if it is not known
-	open func(context.Context) (io.ReadCloser, error)
+// Source is one file, URL or stream of an import.
+type Source struct {
+	Name string // in messages; its base name is the default provider; empty for standard input
+	Size int64  // in bytes, 0 if unknown
+	Open func(context.Context) (io.ReadCloser, error)
 }
 
-// sources expands the arguments of an import, in their order: files, folders,
-// globs, URLs, "-" for standard input.
-func (c *console) sources(args []string) ([]source, error) {
-	var all []source
+// Expand returns the sources that arguments name, in their order: files, folders, globs, URLs,
+// and "-" for in.
+func Expand(in io.Reader, args []string) ([]Source, error) {
+	var all []Source
 	for _, arg := range args {
-		found, err := c.expand(arg)
+		found, err := expand(in, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -37,12 +37,12 @@ func (c *console) sources(args []string) ([]source, error) {
 	return all, nil
 }
 
-func (c *console) expand(arg string) ([]source, error) {
+func expand(in io.Reader, arg string) ([]Source, error) {
 	if arg == "-" {
-		return []source{{open: func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, c.in), nil }}}, nil
+		return []Source{{Open: func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, in), nil }}}, nil
 	}
 	if u, err := url.Parse(arg); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		return []source{{name: arg, open: func(ctx context.Context) (io.ReadCloser, error) { return download(ctx, arg) }}}, nil
+		return []Source{{Name: arg, Open: func(ctx context.Context) (io.ReadCloser, error) { return download(ctx, arg) }}}, nil
 	}
 	paths := []string{arg}
 	info, err := os.Stat(arg)
@@ -59,30 +59,30 @@ func (c *console) expand(arg string) ([]source, error) {
 	case !info.IsDir():
 		return withReferences(arg, info.Size())
 	}
-	var out []source
+	var out []Source
 	for _, path := range paths {
 		if out, err = appendDocuments(out, path, map[string]bool{}); err != nil {
 			return nil, err
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: there is no document (%s)", arg, strings.Join(formats.DocumentEndings(), ", "))
+		return nil, fmt.Errorf("%s: no document found (%s)", arg, strings.Join(formats.DocumentEndings(), ", "))
 	}
 	if len(paths) == 1 {
 		if out, err = together(arg, out); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(out, func(a, b source) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(out, func(a, b Source) int { return rank(a) - rank(b) })
 	return out, nil
 }
 
-func file(path string, size int64) source {
-	return source{name: path, size: size, open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }}
+func file(path string, size int64) Source {
+	return Source{Name: path, Size: size, Open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }}
 }
 
-// interruptible reads r until ctx ends, also while a read of r waits, as that of a
-// terminal does. That read is left behind.
+// interruptible reads r until ctx ends, even while a read of r blocks, as on a terminal. The
+// blocked read is abandoned.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	in, out := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })
@@ -94,11 +94,10 @@ func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	return in
 }
 
-// appendDocuments adds a file, or what has the ending of a format that can be read below
-// a folder, without hidden files and without the queries and labels that data sets keep
-// beside their tools. Symbolic links are followed: the files of a mounted ConfigMap are
-// links.
-func appendDocuments(out []source, path string, visited map[string]bool) ([]source, error) {
+// appendDocuments adds a file, or all files below a folder with the ending of a readable
+// format. It skips hidden files and the query and label files of data sets. It follows
+// symbolic links, because the files of a mounted ConfigMap are links.
+func appendDocuments(out []Source, path string, visited map[string]bool) ([]Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err // a link to nothing: its tools must not be taken for gone
@@ -126,8 +125,8 @@ func appendDocuments(out []source, path string, visited map[string]bool) ([]sour
 	return out, err
 }
 
-// skillFile returns the SKILL.md of a folder that is an agent skill: what else is in it
-// serves the skill and is no tool.
+// skillFile returns the SKILL.md of a folder that is an agent skill. The other files of the
+// folder serve the skill and are not tools.
 func skillFile(folder string) (path string, found bool) {
 	path = filepath.Join(folder, "SKILL.md")
 	info, err := os.Stat(path)
@@ -135,8 +134,8 @@ func skillFile(folder string) (path string, found bool) {
 }
 
 // rank puts providers before tools, so that tools find their owners.
-func rank(s source) int {
-	if formats.IsProvidersFile(s.name) {
+func rank(s Source) int {
+	if formats.IsProvidersFile(s.Name) {
 		return 0
 	}
 	return 1

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// table prints aligned columns. Where they do not fit the width, the columns
-// that may shrink are cut, the widest first.
-type table struct {
+// Table prints aligned columns. If they do not fit the width, it cuts the columns that may
+// shrink, the widest first.
+type Table struct {
 	columns []column
-	names   int // the column of the names, which commands take as arguments
+	Names   int // the column of the names, which commands take as arguments
 	rows    [][]string
 }
 
@@ -22,11 +22,11 @@ type column struct {
 	wide   bool // is shown by -o wide alone
 }
 
-// newTable makes a table with the given headings. A column may be cut to fit if
-// its heading ends in "…", and stands in a wide table alone if it begins with
-// "+"; the marks are not shown.
-func newTable(heads ...string) *table {
-	t := &table{}
+// NewTable makes a table with the given headings. A column may be cut to fit if its heading
+// ends in "…", and appears only in a wide table if it begins with "+"; the marks are not
+// shown.
+func NewTable(heads ...string) *Table {
+	t := &Table{}
 	for _, h := range heads {
 		h, shrink := strings.CutSuffix(h, "…")
 		h, wide := strings.CutPrefix(h, "+")
@@ -35,16 +35,17 @@ func newTable(heads ...string) *table {
 	return t
 }
 
-func (t *table) add(cells ...any) {
+// Add appends a row; cells are printed with fmt.Sprint.
+func (t *Table) Add(cells ...any) {
 	row := make([]string, len(t.columns))
 	for i := range row {
-		row[i] = oneLine(fmt.Sprint(cells[i]))
+		row[i] = OneLine(fmt.Sprint(cells[i]))
 	}
 	t.rows = append(t.rows, row)
 }
 
 // print writes the table; width 0 cuts nothing.
-func (t *table) print(w io.Writer, width int, wide bool) {
+func (t *Table) print(w io.Writer, width int, wide bool) {
 	var heads []string
 	var shrink []bool
 	rows := make([][]string, len(t.rows))
@@ -60,14 +61,15 @@ func (t *table) print(w io.Writer, width int, wide bool) {
 	lines := append([][]string{heads}, rows...)
 	widths := fit(lines, shrink, width)
 	for _, line := range lines {
-		printLine(w, line, widths)
-	}
-}
-
-// printNames writes the names, one a line.
-func (t *table) printNames(w io.Writer) {
-	for _, row := range t.rows {
-		fmt.Fprintln(w, row[t.names])
+		var b strings.Builder
+		for i, cell := range line {
+			cell = cut(cell, widths[i])
+			b.WriteString(cell)
+			if i < len(line)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+gap))
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
 }
 
@@ -107,18 +109,6 @@ func total(widths []int) int {
 	return sum
 }
 
-func printLine(w io.Writer, cells []string, widths []int) {
-	var b strings.Builder
-	for i, cell := range cells {
-		cell = cut(cell, widths[i])
-		b.WriteString(cell)
-		if i < len(cells)-1 {
-			b.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(cell)+gap))
-		}
-	}
-	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-}
-
 // cut shortens s to at most width columns, ending in an ellipsis.
 func cut(s string, width int) string {
 	if uniseg.StringWidth(s) <= width {
@@ -139,12 +129,12 @@ func cut(s string, width int) string {
 	return b.String() + "…"
 }
 
-// oneLine folds white space and drops control characters, so that no text
+// OneLine folds white space and drops control characters, so that no text
 // breaks the table or steers the terminal.
-func oneLine(s string) string { return strings.Join(strings.Fields(harmless(s)), " ") }
+func OneLine(s string) string { return strings.Join(strings.Fields(Harmless(s)), " ") }
 
-// harmless replaces control characters by spaces, but for the ends of lines and tabs.
-func harmless(s string) string {
+// Harmless replaces control characters by spaces, except newlines and tabs.
+func Harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
 			return ' '

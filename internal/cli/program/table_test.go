@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 )
 
 func TestTableFitsTheWidth(t *testing.T) {
-	table := newTable("#", "ID…", "DESCRIPTION…", "+REVISION")
-	table.add(1, "weather/get_forecast", "Daily forecast for up to fourteen days in any place of the world", 1)
-	table.add(2, "旅行/查询火车票", "查询高铁和普通列车的余票、票价和时刻表。", 2)
+	table := NewTable("#", "ID…", "DESCRIPTION…", "+REVISION")
+	table.Add(1, "weather/get_forecast", "Daily forecast for up to fourteen days in any place of the world", 1)
+	table.Add(2, "旅行/查询火车票", "查询高铁和普通列车的余票、票价和时刻表。", 2)
 	for _, width := range []int{40, 60, 200} {
 		var b strings.Builder
 		table.print(&b, width, false)
@@ -23,9 +23,9 @@ func TestTableFitsTheWidth(t *testing.T) {
 }
 
 func TestTableWithoutAWidthCutsNothing(t *testing.T) {
-	table := newTable("ID…", "X")
+	table := NewTable("ID…", "X")
 	long := strings.Repeat("long ", 100)
-	table.add(long, 1)
+	table.Add(long, 1)
 	var b strings.Builder
 	table.print(&b, 0, false)
 	if !strings.Contains(b.String(), strings.TrimSpace(long)) {
@@ -53,7 +53,7 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 }
 
 func TestOneLineDisarmsTheTerminal(t *testing.T) {
-	if got := oneLine("a\x1b[31mred\nnext\tline\x00\u009b"); got != "a [31mred next line" {
+	if got := OneLine("a\x1b[31mred\nnext\tline\x00\u009b"); got != "a [31mred next line" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 const head = `<!-- Made by go generate ./internal/config from settings.go; do not edit. -->
 # Configuration
 
-Settings come from a YAML file (` + "`--config`" + `), the environment and the flags of ` + "`toolstream up`" + `. The environment overrides the file, and flags override both. The variable of a setting is its name in capitals after TOOLSTREAM, with underscores: ` + "`embedder.model`" + ` is ` + "`TOOLSTREAM_EMBEDDER_MODEL`" + `. ` + "`toolstream config print`" + ` shows the values in force, and ` + "`--diff`" + ` those that differ from the defaults.
+Settings come from a YAML file (` + "`--config`" + `), the environment and the flags of ` + "`toolstream up`" + `. The environment overrides the file, and flags override both. The variable of ` + "`embedder.model`" + ` is ` + "`TOOLSTREAM_EMBEDDER_MODEL`" + `; it takes a list as text with commas, and a mapping as JSON. ` + "`toolstream config print`" + ` shows the values in force, and with ` + "`--diff`" + ` only the changed ones.
 
 `
 

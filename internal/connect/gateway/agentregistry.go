@@ -2,14 +2,14 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // record is a record of AWS Agent Registry
@@ -46,7 +46,7 @@ type record struct {
 // recordPage is how many records are asked for at once, which is the most that is allowed.
 const recordPage = 100
 
-// registry reads the approved records of a registry: those that are discoverable.
+// registry reads the approved records of a registry, which are discoverable.
 func registry(at source.Place, address *url.URL) source.Session {
 	var last []record
 	return polled(func(ctx context.Context, whole bool) (source.Listing, error) {
@@ -102,7 +102,7 @@ func listRecords(ctx context.Context, r *reader, address *url.URL) ([]record, er
 	return nil, errPages
 }
 
-// readRecords reads records whole. One that is not found any more is not approved any more.
+// readRecords reads whole records. A missing record is no longer approved.
 func readRecords(ctx context.Context, r *reader, address *url.URL, some []record) ([]record, error) {
 	var ids []string
 	for _, rec := range some {
@@ -134,8 +134,8 @@ func readRecords(ctx context.Context, r *reader, address *url.URL, some []record
 	return answer.Records, nil
 }
 
-// add adds what a record describes: an MCP server by its address, or without one the tools
-// that the record has, an agent by its card, a skill by its text.
+// add adds the subject of a record: an MCP server by its address, or without an address the tools
+// in the record; an agent by its card; a skill by its text.
 func (rec record) add(l *source.Listing, name string) {
 	d := rec.Descriptors
 	document := func(file, text string) {
@@ -156,8 +156,8 @@ func (rec record) add(l *source.Listing, name string) {
 	}
 }
 
-// remote returns the address of an MCP server, as its server.json says, "" where it has none
-// that is whole.
+// remote returns the address of an MCP server from its server.json, "" without a complete
+// address.
 func remote(data string) string {
 	var server struct {
 		Remotes []struct {
@@ -165,7 +165,7 @@ func remote(data string) string {
 			URL  string `json:"url"`
 		} `json:"remotes"`
 	}
-	if json.Unmarshal([]byte(data), &server) != nil {
+	if jsondoc.Unmarshal([]byte(data), jsondoc.Limits{}, &server) != nil {
 		return ""
 	}
 	for _, kind := range []string{"streamable-http", "sse"} {

@@ -1,26 +1,25 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // AWS reads the REST and HTTP APIs of Amazon API Gateway in one region, and exports what
 // each of their stages serves as OpenAPI
 // (https://docs.aws.amazon.com/apigateway/latest/api/, and apigatewayv2/latest/api-reference).
-// The address of the source is that of the region: https://apigateway.REGION.amazonaws.com
+// The address of the source names the region: https://apigateway.REGION.amazonaws.com
 //
-// Where the address is that of a registry of AWS Agent Registry, its approved records are
-// read: https://agent-registry.REGION.api.aws/registries/ID
+// If the address names a registry of AWS Agent Registry, AWS reads its approved records:
+// https://agent-registry.REGION.api.aws/registries/ID
 type AWS struct{}
 
-// awsAPI is an API. Version 2 of the service has other names for the same.
+// awsAPI is an API. Version 2 of the service uses different names.
 type awsAPI struct {
 	ID    string `json:"id"`
 	APIID string `json:"apiId"`
@@ -35,11 +34,11 @@ type awsStage struct {
 	Updated    json.RawMessage `json:"lastUpdatedDate"` // a number of seconds, or a time as text
 }
 
-// awsExport is what is exported: one stage of one API.
+// awsExport is an export of one stage of one API.
 type awsExport struct {
 	Provider string // below the source's
 	Address  string
-	Stamp    string // changes with what the stage serves
+	Stamp    string // changes with the stage
 }
 
 // Connect implements source.Connector. Nothing is asked before the first list.
@@ -78,8 +77,8 @@ func (AWS) Connect(_ context.Context, at source.Place, _ func()) (source.Session
 	}), nil
 }
 
-// listAWS returns what there is to export. The service allows ten requests a second for an
-// account, so they are made one by one.
+// listAWS returns the exports. The service allows ten requests a second for an account, so
+// requests are made one by one.
 func listAWS(ctx context.Context, r *reader, region *url.URL) ([]awsExport, error) {
 	rest, err := awsList[awsAPI](ctx, r, with(region.JoinPath("restapis"), "limit", "500"))
 	if err != nil {
@@ -99,42 +98,31 @@ func listAWS(ctx context.Context, r *reader, region *url.URL) ([]awsExport, erro
 		if a.Kind == "WEBSOCKET" { // which has no OpenAPI
 			continue
 		}
-		at := a.address(region)
+		id, at := a.ID, region.JoinPath("restapis", a.ID)
+		if a.APIID != "" {
+			id, at = a.APIID, region.JoinPath("v2/apis", a.APIID)
+		}
 		stages, err := awsList[awsStage](ctx, r, at.JoinPath("stages"))
 		if err != nil {
 			return nil, err
 		}
 		name := a.Name
 		if named[name] > 1 { // names need not be unique, and ids are
-			name += "-" + a.id()
+			name += "-" + id
 		}
 		for _, s := range stages {
-			all = append(all, awsExport{name + "/" + s.Name, a.export(at, s).String(), s.Deployment + " " + string(s.Updated)})
+			export := at.JoinPath("stages", url.PathEscape(s.Name), "exports/oas30")
+			if a.APIID != "" {
+				export = with(with(at.JoinPath("exports/OAS30"), "outputType", "JSON"), "stageName", s.Name)
+			}
+			all = append(all, awsExport{name + "/" + s.Name, export.String(), s.Deployment + " " + string(s.Updated)})
 		}
 	}
 	return all, nil
 }
 
-func (a awsAPI) id() string { return cmp.Or(a.APIID, a.ID) }
-
-// address returns where an API is managed.
-func (a awsAPI) address(region *url.URL) *url.URL {
-	if a.APIID != "" {
-		return region.JoinPath("v2/apis", a.APIID)
-	}
-	return region.JoinPath("restapis", a.ID)
-}
-
-// export returns where the document of a stage is, of an API that is managed at an address.
-func (a awsAPI) export(at *url.URL, s awsStage) *url.URL {
-	if a.APIID != "" {
-		return with(with(at.JoinPath("exports/OAS30"), "outputType", "JSON"), "stageName", s.Name)
-	}
-	return at.JoinPath("stages", url.PathEscape(s.Name), "exports/oas30")
-}
-
-// awsList reads all of a list, page by page. Versions 1 and 2 of the service have other
-// names for the same.
+// awsList reads a whole list, page by page. Versions 1 and 2 of the service use different
+// names.
 func awsList[T any](ctx context.Context, r *reader, at *url.URL) (all []T, err error) {
 	for {
 		var page struct {

@@ -2,19 +2,17 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // Azure reads the APIs of an API Management service by Azure Resource Manager, and has each
-// exported as OpenAPI
-// (https://learn.microsoft.com/rest/api/apimanagement/apis, api-version 2022-08-01). The
-// address of the source is that of the service:
+// exported as OpenAPI (https://learn.microsoft.com/rest/api/apimanagement/apis, api-version
+// 2022-08-01). The source has the address of the service:
 // https://management.azure.com/subscriptions/…/providers/Microsoft.ApiManagement/service/NAME
 type Azure struct{}
 
@@ -71,7 +69,7 @@ func listAzure(ctx context.Context, r *reader, apis *url.URL) ([]azureAPI, error
 			return nil, err
 		}
 		if page.Value == nil {
-			return nil, fmt.Errorf("%s is no list of APIs of Azure", at.Redacted())
+			return nil, fmt.Errorf("%s is not a list of APIs of Azure", at.Redacted())
 		}
 		for _, a := range page.Value {
 			if a.Properties.Current {
@@ -89,7 +87,7 @@ func listAzure(ctx context.Context, r *reader, apis *url.URL) ([]azureAPI, error
 }
 
 // exportAzure reads the document of an API: the export answers a link to it that is good
-// for five minutes, on another host, where nothing is sent but what is in the link.
+// for five minutes, on another host, which gets nothing except the link.
 func exportAzure(ctx context.Context, r *reader, apis *url.URL, a azureAPI) (source.Document, error) {
 	if t := a.Properties.Type; t != "" && t != "http" {
 		return source.Document{Name: a.Name, Provider: a.Name, Problem: "an API of type " + t + " cannot be exported as OpenAPI"}, nil
@@ -102,7 +100,7 @@ func exportAzure(ctx context.Context, r *reader, apis *url.URL, a azureAPI) (sou
 	}
 	text, err := r.get(ctx, with(with(apis.JoinPath(a.Name), "export", "true"), "format", "openapi-link"), "application/json")
 	if err == nil {
-		err = json.Unmarshal(text, &answer)
+		err = r.at.Limits.Decode(text, &answer)
 	}
 	link := answer.Value.Link
 	if link == "" {

@@ -54,7 +54,9 @@ func caddyRoutes(ctx context.Context, r *reader, api *url.URL) ([]route, error) 
 			at = listens(server.Listen[0])
 		}
 		for _, r := range proxied(server.Routes, at) {
-			r.tls = server.encrypts(r)
+			// By itself Caddy encrypts routes that have a name, except at port 80.
+			r.tls = len(server.TLS) > 0 ||
+				r.host != "" && net.ParseIP(r.host) == nil && r.port != "80" && !server.Automatic.Disable && !slices.Contains(server.Automatic.Skip, r.host)
 			out = append(out, r)
 		}
 	}
@@ -78,14 +80,8 @@ func listens(address string) route {
 	return route{host: host, port: port}
 }
 
-// encrypts reports whether a route of the server is reached with TLS: by itself Caddy
-// encrypts what has a name, except at port 80.
-func (s caddyServer) encrypts(r route) bool {
-	return len(s.TLS) > 0 || r.host != "" && net.ParseIP(r.host) == nil && r.port != "80" && !s.Automatic.Disable && !slices.Contains(s.Automatic.Skip, r.host)
-}
-
-// proxied returns the routes below those given that lead to other servers. Of several hosts
-// or paths of one route the first counts: the others lead to the same.
+// proxied returns the routes below the given ones that lead to other servers. If a route has
+// several hosts or paths, only the first counts: the others lead to the same servers.
 func proxied(routes []caddyRoute, at route) []route {
 	var out []route
 	for _, r := range routes {

@@ -9,13 +9,15 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,8 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // of that status.
 type site struct {
 	answers map[string]string
-	asked   []string
 	base    string
+
+	mu    sync.Mutex // exports are asked for side by side
+	asked []string
 }
 
 func serve(t *testing.T, answers map[string]string) *site {
@@ -43,7 +47,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		question, _ := io.ReadAll(r.Body)
 		key += " " + string(question)
 	}
+	s.mu.Lock()
 	s.asked = append(s.asked, key)
+	s.mu.Unlock()
 	body, there := s.answers[key]
 	var status int
 	switch n, _ := fmt.Sscanf(body, "%d ", &status); {
@@ -64,20 +70,13 @@ func (s *site) open(t *testing.T, c source.Connector, path string, change func(*
 	t.Cleanup(all.Close)
 	at := source.Place{URL: s.base + path, Client: all.Client(outbound.Options{Limit: 1 << 20}), Limits: source.Limits{Pages: 10, Bytes: 1 << 20}}
 	change(&at)
-	session, err := c.Connect(t.Context(), at, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
+	return check.Value(c.Connect(t.Context(), at, func() {}))(t)
 }
 
 // list returns a line for each thing that a session lists.
 func list(t *testing.T, s source.Session) string {
 	t.Helper()
-	l, err := s.List(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(s.List(t.Context(), true))(t)
 	var lines []string
 	for _, f := range l.Found {
 		lines = append(lines, strings.TrimSpace(strings.Join([]string{f.Name, f.Spec.Kind, f.Spec.URL, f.Problem}, " ")))
@@ -149,7 +148,7 @@ func TestKongNamesWhatItsTagsAndPluginsSay(t *testing.T) {
 		"pets openapi https://api.example:8443/pets/docs/openapi.json",
 		"s2.r3 mcp https://mcp.example:8443/v1",
 		"tools.all mcp https://api.example:8443/tools",
-		"untold   neither the service nor a route of it has a tag that says what it serves: openapi:PATH, mcp or mcp:PATH",
+		"untold   neither the service nor any of its routes has a tag openapi:PATH, mcp or mcp:PATH",
 		`wrong.re openapi o.json the first path of the route is a regular expression: ~/re/\d+`,
 		"wrong.tag openapi %zz the path in the tag openapi:%zz is not percent-encoded",
 		"wrong.wild mcp  the first host of the route has a wildcard: *.example",
@@ -182,6 +181,11 @@ func TestAListIsWholeOrAnError(t *testing.T) {
 		}
 	}
 	answers := kongAnswers()
+	answers["/admin/routes?size=1000"] = `{"data":[],"x":[` + strings.Repeat("0,", 500_001) + `0]}`
+	if _, err := serve(t, answers).open(t, Kong{}, "/admin/", func(at *source.Place) { at.Proxy = "https://api.example" }).List(t.Context(), true); !errors.Is(err, source.ErrSize) {
+		t.Errorf("many values in few bytes: %v", err)
+	}
+	answers = kongAnswers()
 	answers["/admin/services?size=1000"] = "401 "
 	open := func(t *testing.T) source.Session {
 		return serve(t, answers).open(t, Kong{}, "/admin", func(at *source.Place) { at.Proxy = "https://api.example" })
@@ -238,12 +242,8 @@ func TestAMappingReadsAList(t *testing.T) {
 func mappingOf(t *testing.T, text string) *source.Mapping {
 	t.Helper()
 	m := &source.Mapping{}
-	if err := json.Unmarshal([]byte(text), m); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), m))
+	check.OK(t, m.Validate())
 	return m
 }
 

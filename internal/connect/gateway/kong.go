@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // Kong reads the services and routes of a Kong gateway from its Admin API
-// (https://developer.konghq.com/api/gateway/admin-oss/). Kong knows no documents: tags say
-// where they are below a route's address, "openapi:PATH" and "mcp" or "mcp:PATH". A path in
+// (https://developer.konghq.com/api/gateway/admin-oss/). Kong knows no documents: tags give
+// their path below a route's address, "openapi:PATH" and "mcp" or "mcp:PATH". A path in
 // a tag is percent-encoded, as a tag may hold no slash. A route that the plugin
 // ai-mcp-proxy serves is an MCP server without a tag.
 type Kong struct{}
@@ -39,14 +39,14 @@ func (Kong) Connect(_ context.Context, at source.Place, _ func()) (source.Sessio
 	}), nil
 }
 
-// kong is what a gateway has.
+// kong is the configuration of a gateway.
 type kong struct {
 	services []kongService
 	routes   map[string][]kongRoute // by the id of their service
 	mcp      map[string]bool        // ids of routes and services that are MCP servers
 }
 
-// named is what Kong calls a thing: a name is optional, and unique.
+// named is the id and the name of an entity: the name is optional, and unique.
 type named struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -84,8 +84,8 @@ type kongPlugin struct {
 // kongPage is how many entities a page of the Admin API has at most.
 const kongPage = "1000"
 
-// kongList reads all entities of a collection, page by page: a page that is not the last
-// one says the offset of the next.
+// kongList reads all entities of a collection, page by page: every page except the last gives the
+// offset of the next.
 func kongList[T any](ctx context.Context, r *reader, admin *url.URL, collection string) ([]T, error) {
 	var all []T
 	for at := with(admin.JoinPath(collection), "size", kongPage); ; {
@@ -97,7 +97,7 @@ func kongList[T any](ctx context.Context, r *reader, admin *url.URL, collection 
 			return nil, err
 		}
 		if page.Data == nil {
-			return nil, fmt.Errorf("%s is no list of Kong's Admin API", at.Redacted())
+			return nil, fmt.Errorf("%s is not a list of Kong's Admin API", at.Redacted())
 		}
 		all = append(all, page.Data...)
 		if page.Offset == "" {
@@ -141,8 +141,7 @@ func readKong(ctx context.Context, r *reader, admin *url.URL) (*kong, error) {
 	return k, nil
 }
 
-// found returns what the gateway serves at an address. A service is tagged for its first
-// route.
+// found returns the sources behind the gateway. The tags of a service count for its first route.
 func (k *kong) found(proxy *url.URL) (all []source.Found) {
 	for _, s := range k.services {
 		routes := k.routes[s.ID]
@@ -159,14 +158,14 @@ func (k *kong) found(proxy *url.URL) (all []source.Found) {
 			}
 		}
 		if len(all) == known {
-			all = append(all, source.Found{Name: s.String(), Problem: "neither the service nor a route of it has a tag that says what it serves: openapi:PATH, mcp or mcp:PATH"})
+			all = append(all, source.Found{Name: s.String(), Problem: "neither the service nor any of its routes has a tag openapi:PATH, mcp or mcp:PATH"})
 		}
 	}
 	return all
 }
 
-// spec returns the kind of what a service or a route serves, and in place of its address
-// the path below the route's, as tags and plugins say. Nothing says so: false.
+// spec returns the kind of a service or a route, with the path below the route in place of the
+// address, from tags and plugins. It returns false if neither name a kind.
 func (k *kong) spec(id string, tags []string) (source.Spec, bool) {
 	for _, tag := range tags {
 		kind, path, _ := strings.Cut(tag, ":")
@@ -177,7 +176,7 @@ func (k *kong) spec(id string, tags []string) (source.Spec, bool) {
 	return source.Spec{Kind: source.MCP}, k.mcp[id]
 }
 
-// place returns what is served below the address of a route.
+// place returns the source below the address of a route.
 func place(name string, spec source.Spec, service kongService, route kongRoute, proxy *url.URL) source.Found {
 	f := source.Found{Name: name, Spec: spec, Owner: about(name, strconv.FormatInt(max(service.Updated, route.Updated), 10))}
 	below, err := url.PathUnescape(spec.URL)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/theory/jsonpath"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
-// List reads the APIs that a gateway or a portal lists as JSON, as a mapping says.
+// List reads the APIs that a gateway or a portal lists as JSON, by a mapping.
 type List struct{}
 
 // Connect implements source.Connector. Nothing is asked before the first list.
@@ -56,27 +56,22 @@ func (m *mapped) list(ctx context.Context, page *url.URL) (source.Listing, error
 				return source.Listing{}, err
 			}
 		}
-		var err error
-		if page, err = m.after(page, values); err != nil {
-			return source.Listing{}, err
+		if m.Next == "" {
+			break
+		}
+		switch value, _ := text(m.at(m.Next, values)); {
+		case value == "":
+			page = nil
+		case m.Cursor != "":
+			page = with(page, m.Cursor, value)
+		default:
+			var err error
+			if page, err = next(page, value); err != nil {
+				return source.Listing{}, err
+			}
 		}
 	}
 	return m.listing, nil
-}
-
-// after returns the address of the page after a page, nil after the last one.
-func (m *mapped) after(page *url.URL, values any) (*url.URL, error) {
-	if m.Next == "" {
-		return nil, nil
-	}
-	value, _ := text(m.at(m.Next, values))
-	switch {
-	case value == "":
-		return nil, nil
-	case m.Cursor != "":
-		return with(page, m.Cursor, value), nil
-	}
-	return next(page, value)
 }
 
 // add adds an API. One without an id fails the list: it may be any that was there before.
@@ -92,10 +87,20 @@ func (m *mapped) add(item any, page *url.URL) error {
 	value := m.Document
 	if strings.HasPrefix(value, "$") {
 		inside := m.at(m.Document, item)
-		if isDocument(inside) {
-			return m.inline(id, inside)
-		}
 		value, _ = text(inside)
+		raw := []byte(nil) // the document itself, as text or as an object
+		if object, ok := inside.(map[string]any); ok {
+			var err error
+			if raw, err = json.Marshal(object); err != nil {
+				return err
+			}
+		} else if strings.HasPrefix(value, "{") || strings.Contains(value, "\n") {
+			raw = []byte(value)
+		}
+		if raw != nil {
+			m.listing.Documents = append(m.listing.Documents, source.Document{Name: id, Provider: id, Raw: raw})
+			return nil
+		}
 	}
 	found := source.Found{Name: id, Spec: source.Spec{Kind: cmp.Or(m.Kind, source.OpenAPI)}}
 	if m.Version != "" {
@@ -112,31 +117,7 @@ func (m *mapped) add(item any, page *url.URL) error {
 	return nil
 }
 
-// isDocument reports whether a value is a document, not the address of one.
-func isDocument(value any) bool {
-	s, isText := value.(string)
-	if !isText {
-		_, isObject := value.(map[string]any)
-		return isObject
-	}
-	return strings.HasPrefix(s, "{") || strings.Contains(s, "\n")
-}
-
-// inline adds an API whose document is in the list, as text or as an object.
-func (m *mapped) inline(id string, document any) error {
-	s, isText := document.(string)
-	raw := []byte(s)
-	if !isText {
-		var err error
-		if raw, err = json.Marshal(document); err != nil {
-			return err
-		}
-	}
-	m.listing.Documents = append(m.listing.Documents, source.Document{Name: id, Provider: id, Raw: raw})
-	return nil
-}
-
-// at returns the value at a path, nil where there is none.
+// at returns the value at a path, or nil.
 func (m *mapped) at(path string, value any) any {
 	nodes := m.paths[path].Select(value)
 	if len(nodes) == 0 {

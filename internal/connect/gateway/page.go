@@ -1,8 +1,7 @@
-// Package gateway reads which APIs gateways serve, from where they are managed.
+// Package gateway reads the APIs of gateways from their management interfaces.
 //
 // A gateway names other sources, as source.Found: MCP servers, and OpenAPI documents that
-// have an address. Where only the gateway itself hands a document out, it is part of the
-// listing.
+// have an address. A document that only the gateway itself hands out is part of the listing.
 package gateway
 
 import (
@@ -15,7 +14,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // reader reads one list of a gateway, within the limits of the source.
@@ -51,10 +50,11 @@ func (r *reader) page(ctx context.Context, address *url.URL, into any) (http.Hea
 	if err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return nil, fmt.Errorf("%s answers no JSON that is a list: %w", address.Redacted(), err)
+	switch err := r.at.Limits.Decode(text, into); {
+	case errors.Is(err, source.ErrSize):
+		return nil, fmt.Errorf("%s: %w", address.Redacted(), err)
+	case err != nil:
+		return nil, fmt.Errorf("%s does not answer with a list in JSON: %w", address.Redacted(), err)
 	}
 	return header, nil
 }
@@ -68,8 +68,8 @@ func asking(ctx context.Context, address *url.URL, accept string) (*http.Request
 	return req, nil
 }
 
-// get reads what an address answers. An answer that is none of success is an error. It may
-// be called concurrently.
+// get reads the answer of an address. A failed answer is an error. It may be called
+// concurrently.
 func (r *reader) get(ctx context.Context, address *url.URL, accept string) ([]byte, error) {
 	req, err := asking(ctx, address, accept)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *reader) post(ctx context.Context, address *url.URL, question, into any)
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(text, into)
+	return r.at.Limits.Decode(text, into)
 }
 
 func (r *reader) do(req *http.Request) ([]byte, http.Header, error) {
@@ -126,8 +126,7 @@ func with(address *url.URL, name, value string) *url.URL {
 	return &to
 }
 
-// polled is a session that is asked from time to time: its list function has all that it
-// keeps.
+// polled is a session without events. Its list function holds all of its state.
 type polled func(ctx context.Context, whole bool) (source.Listing, error)
 
 // List implements source.Session.
@@ -139,8 +138,8 @@ func (polled) Live() bool { return false }
 // Close implements source.Session.
 func (polled) Close() {}
 
-// about returns what a gateway says of an API, as a provider's document. Its version is
-// there so that the API is looked at when it has changed.
+// about returns the description of an API by a gateway, as a provider's document. Its version
+// makes a changed API visible.
 func about(name, version string) json.RawMessage {
 	raw, _ := json.Marshal(map[string]string{"name": name, "version": version}) // texts always encode
 	return raw

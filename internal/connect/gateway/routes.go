@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // Caddy reads the configuration that Caddy's admin API shows.
@@ -31,12 +31,12 @@ func (Traefik) Connect(_ context.Context, at source.Place, _ func()) (source.Ses
 // route is a way through a gateway to a service behind it.
 type route struct {
 	tls  bool
-	host string // empty: that of the gateway's own API
+	host string // empty: the host of the gateway's own API
 	port string
 	path string // prefix
 }
 
-// routed is a session that names what is behind the routes of a gateway, whose API is at
+// routed is a session that names the sources behind the routes of a gateway, whose API is at
 // the address of the source.
 func routed(at source.Place, routes func(ctx context.Context, r *reader, api *url.URL) ([]route, error)) (source.Session, error) {
 	api, err := url.Parse(at.URL)
@@ -62,11 +62,10 @@ func routed(at source.Place, routes func(ctx context.Context, r *reader, api *ur
 	}), nil
 }
 
-// documentPath is where an API is taken to have its document, below the route.
+// documentPath is the usual path of the document of an API, below the route.
 const documentPath = "openapi.json"
 
-// found names what is behind a route: an MCP server where the path ends as theirs do, else
-// an API.
+// found names the source behind a route: an MCP server if the path ends like one, else an API.
 func (r route) found(api *url.URL, document string) source.Found {
 	scheme, usual := "http", "80"
 	if r.tls {
@@ -84,7 +83,7 @@ func (r route) found(api *url.URL, document string) source.Found {
 	}
 	f.Spec.URL = u.String()
 	if strings.ContainsAny(r.host+r.path, "*{}") {
-		f.Problem = "it names no one host and path"
+		f.Problem = "it does not name a single host and path"
 	}
 	return f
 }

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
@@ -89,16 +90,12 @@ func TestCaddy(t *testing.T) {
 	admin, secure, plain := freeAddress(t), freeAddress(t), freeAddress(t)
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 	file := filepath.Join(dir, "Caddyfile")
-	if err := os.WriteFile(file, fmt.Appendf(nil, caddyfile, admin, dir, port(secure), port(plain)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, fmt.Appendf(nil, caddyfile, admin, dir, port(secure), port(plain)), 0o600))
 	cmd := exec.CommandContext(t.Context(), program, "run", "--config", file, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	var log strings.Builder
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
@@ -144,7 +141,7 @@ func TestCaddysConfigurationIsRead(t *testing.T) {
 		"c":{"listen":[":9443"],"automatic_https":{"skip":["y.example"]},"routes":[{"match":[{"host":["y.example"]}],"handle":[{"handler":"reverse_proxy"}]}]}}}}}`})
 	got, err := lists(t, Caddy{}, source.Place{URL: at})
 	want := []string{
-		"*.example ! it names no one host and path",
+		"*.example ! it does not name a single host and path",
 		"127.0.0.1:8080/api openapi http://127.0.0.1:8080/api/openapi.json",
 		"x.example/v1 openapi https://x.example/v1/openapi.json",
 		"y.example:9443 openapi http://y.example:9443/openapi.json",

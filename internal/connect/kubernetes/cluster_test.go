@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
@@ -98,10 +99,7 @@ type cluster struct {
 func (c *cluster) connect(k Connector, at source.Place) *watcher {
 	c.t.Helper()
 	w := newWatcher()
-	s, err := k.Connect(c.t.Context(), at, w.changed)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	s := check.Value(k.Connect(c.t.Context(), at, w.changed))(c.t)
 	c.t.Cleanup(s.Close)
 	w.Session = s
 	return w
@@ -122,10 +120,7 @@ func (c *cluster) definesLater(w *watcher) []string {
 	}
 	names := slices.Sorted(maps.Keys(want))
 	w.await(c.t, names...)
-	l, err := w.List(c.t.Context(), true)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	l := check.Value(w.List(c.t.Context(), true))(c.t)
 	for _, f := range l.Found {
 		if f.Problem != "" || f.Spec.URL != want[f.Name] {
 			c.t.Errorf("%s is at %q, want %q: %s", f.Name, f.Spec.URL, want[f.Name], f.Problem)
@@ -154,9 +149,7 @@ func (c *cluster) losesTheAPI(w *watcher, all []string) {
 	if w.Live() {
 		c.t.Error("without an API it is live")
 	}
-	if err := c.APIServer().Restart(c.t.Context()); err != nil {
-		c.t.Fatal(err)
-	}
+	check.OK(c.t, c.APIServer().Restart(c.t.Context()))
 	var first []string
 	c.eventually(func() error {
 		l, err := w.List(c.t.Context(), true)
@@ -267,7 +260,5 @@ func (c *cluster) eventually(do func() error) {
 
 func (c *cluster) call(method, path string) {
 	c.t.Helper()
-	if _, err := c.Call(c.t.Context(), method, path, nil); err != nil {
-		c.t.Fatal(err)
-	}
+	check.Value(c.Call(c.t.Context(), method, path, nil))(c.t)
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // Connector reaches the cluster of the operator's settings.
@@ -24,17 +24,17 @@ type Connector struct {
 	Kubeconfig string   // path; empty: as kubectl finds it, and in a pod its service account
 	Context    string   // of the kubeconfig; empty: its current one
 	Kinds      []string // names of Kinds that are read; empty: all
-	Version    string   // of this program, as the cluster is told
+	Version    string   // of this program, sent to the cluster
 }
 
-// requestTimeout bounds a request that is no watch.
+// requestTimeout bounds a request other than a watch.
 const requestTimeout = 20 * time.Second
 
 // rediscover is how long a resource that is added to the API may go unseen.
 const rediscover = 10 * time.Second
 
-// Connect implements source.Connector. What is watched is in the namespaces of the place,
-// all if it names none.
+// Connect implements source.Connector. It watches the namespaces of the place, or all without
+// any.
 func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
 	if _, err := labels.Parse(at.Selector); err != nil {
 		return nil, fmt.Errorf("%w: selector: %w", source.ErrRefused, err)
@@ -74,7 +74,7 @@ func (c Connector) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// resources is the discovery of what the API has.
+// resources discovers the resources of the API.
 type resources interface {
 	// served returns which of the kinds the API has, in the version that it prefers.
 	served(ctx context.Context, kinds []kind) ([]watched, error)
@@ -82,14 +82,18 @@ type resources interface {
 
 // open begins to watch. The session outlives ctx.
 func (c Connector) open(ctx context.Context, at source.Place, changed func(), objects dynamic.Interface, has resources, hangUp func()) (*session, error) {
-	// What the library would log, the session notes as the state of its watches.
+	// The session reports the library's log messages as the state of its watches.
 	lasting, stop := context.WithCancel(logr.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	namespaces := at.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{""} // all
 	}
+	chosen := kinds
+	if len(c.Kinds) > 0 {
+		chosen = slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(c.Kinds, k.String()) })
+	}
 	s := &session{
-		objects: objects, has: has, kinds: chosen(c.Kinds), namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces))), selector: at.Selector,
+		objects: objects, has: has, kinds: chosen, namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces))), selector: at.Selector,
 		limit: at.Limits.Tools, changed: changed, ctx: lasting, stop: stop, hangUp: hangUp, moved: make(chan struct{}), watches: map[place]*watch{},
 	}
 	if err := s.discover(ctx); err != nil {
@@ -100,7 +104,7 @@ func (c Connector) open(ctx context.Context, at source.Place, changed func(), ob
 	return s, nil
 }
 
-// refusal names what an answer of the API means for the source.
+// refusal translates an error status of the API.
 func refusal(status int, err error) error {
 	if status == http.StatusForbidden {
 		return fmt.Errorf("%w: %w: grant it, or leave the kind out of crawl.kubernetes.kinds", source.ErrRefused, err)

@@ -20,8 +20,9 @@ type watched struct {
 
 func (w watched) resource() schema.GroupVersionResource { return w.WithVersion(w.version) }
 
-// discovery asks an API server what it has. The answer is one document for all groups
-// (Kubernetes 1.30 and newer), which is sent only when it has changed.
+// discovery asks an API server for its resources. The answer is one document for all groups
+// (Kubernetes 1.30 and newer), which is sent only if it has changed: the cached discovery of
+// client-go has ETags only with a cache on disk.
 type discovery struct {
 	client *http.Client
 	base   *url.URL
@@ -30,7 +31,7 @@ type discovery struct {
 	groups []group
 }
 
-// group is one of the groups of an API, its versions in the order of preference
+// group is a group of an API, with its versions in the order of preference
 // (apidiscovery.k8s.io/v2).
 type group struct {
 	Metadata struct{ Name string }
@@ -48,8 +49,8 @@ const (
 	maxGroups  = 64 << 20 // bytes of the document
 )
 
-// served implements resources. A server that is not ready yet may lack what others have
-// added to the API.
+// served implements resources. A server that is not ready yet may lack parts of the API that
+// others have added.
 func (d *discovery) served(ctx context.Context, kinds []kind) ([]watched, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -82,7 +83,7 @@ func (d *discovery) served(ctx context.Context, kinds []kind) ([]watched, error)
 	return out, nil
 }
 
-// preferred returns the first version of a kind that can be watched, "" for none.
+// preferred returns the first version of a kind that can be watched, or "".
 func preferred(groups []group, k kind) string {
 	if k.Group == "" {
 		return "v1" // of the core, which has no group

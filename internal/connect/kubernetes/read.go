@@ -13,15 +13,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
-// server is one that an object stands for.
+// server is a server that an object describes.
 type server struct {
 	name        string // of the object, after its namespace and kind, and the item in it
 	kind        string // of the source
-	address     string // empty: that of the reference, at the path
+	address     string // empty: the address of the reference, at the path
 	ref         reference
 	path        string
 	description string
@@ -29,17 +29,17 @@ type server struct {
 	problem     string
 }
 
-// reference names what serves a server.
+// reference names the object that serves a server.
 type reference struct{ kind, namespace, name, port string }
 
-// entry is what is kept of an object.
+// entry is the content of an object that matters.
 type entry struct {
 	servers []server
-	target  reference // what references to it mean
+	target  reference // object that references to it resolve to
 }
 
-// read returns what an object says. Annotations that are not ours are read as their
-// projects document them.
+// read returns the servers of an object. Annotations of other projects are read as these
+// document them.
 func (k kind) read(o *unstructured.Unstructured) entry {
 	var e entry
 	switch len(k.target) {
@@ -75,7 +75,10 @@ func (k kind) server(o *unstructured.Unstructured, fields map[string]any) (serve
 			external = cmp.Or(external, notes[domain+"url"])
 		}
 	}
-	scheme, speaks := k.spoken(fields, notes)
+	scheme, speaks := "", mcpPort(fields, k.ports) != nil
+	if rest, is := strings.CutPrefix(notes[teleportProtocol], "mcp+"); is && rest != "stdio" {
+		scheme, speaks = rest[strings.LastIndexByte(rest, '+')+1:], true
+	}
 	if kind := notes[ownSource]; kind != "" {
 		s.kind = kind
 	} else if k.annotated && !speaks && external == "" {
@@ -106,16 +109,7 @@ func (k kind) server(o *unstructured.Unstructured, fields map[string]any) (serve
 	return s, true
 }
 
-// spoken returns the scheme that annotations and ports of others give a server of MCP, and
-// whether they say that it is one.
-func (k kind) spoken(fields map[string]any, notes map[string]string) (scheme string, speaks bool) {
-	if rest, is := strings.CutPrefix(notes[teleportProtocol], "mcp+"); is && rest != "stdio" {
-		return rest[strings.LastIndexByte(rest, '+')+1:], true
-	}
-	return "", mcpPort(fields, k.ports) != nil
-}
-
-// mcpPort returns the port of a Service that says that it speaks MCP.
+// mcpPort returns the port of a Service that declares MCP.
 func mcpPort(fields map[string]any, ports string) map[string]any {
 	return findPort(fields, ports, func(p map[string]any) bool { return slices.Contains(mcpProtocols, field(p, "appProtocol")) })
 }
@@ -154,18 +148,16 @@ func (s *server) locate(k kind, o *unstructured.Unstructured, fields map[string]
 	}
 	switch {
 	case host == "" || strings.Contains(host, "*"):
-		s.fail("it names no host")
+		s.problem = cmp.Or(s.problem, "it names no host")
 	case port == "" && k.host == "":
-		s.fail("it has no such port")
+		s.problem = cmp.Or(s.problem, "it has no such port")
 	default:
 		s.address = addressOf(scheme, host, port, s.path)
 	}
 }
 
-func (s *server) fail(why string) { s.problem = cmp.Or(s.problem, why) }
-
-// servicePort chooses the port of a Service: that of the name or number that is wanted,
-// else the one that says that it speaks MCP, else the first.
+// servicePort chooses the port of a Service: by the wanted name or number, else a port that
+// declares MCP, else the first port.
 func servicePort(fields map[string]any, ports, wanted, scheme string) (port, as string) {
 	p := mcpPort(fields, ports)
 	switch {
@@ -180,8 +172,8 @@ func servicePort(fields map[string]any, ports, wanted, scheme string) (port, as 
 	return field(p, "port"), scheme
 }
 
-// pathOf returns the path of a server: what an annotation says, else the object's, else
-// the customary one.
+// pathOf returns the path of a server: of an annotation, else of the object, else the usual
+// path.
 func (k kind) pathOf(fields map[string]any, notes map[string]string, kind string) string {
 	said, at := note(notes, pathAnnotations), first(fields, k.path)
 	usual := "/mcp"
@@ -227,8 +219,8 @@ func referenceOf(v any, namespace string) reference {
 // maxHops bounds references to references.
 const maxHops = 3
 
-// reach returns the host and port that a reference leads to. Targets are what references
-// to objects mean, by kind, namespace and name.
+// reach returns the host and port that a reference leads to. Targets are the objects behind
+// references, by kind, namespace and name.
 func (r reference) reach(targets map[reference]reference) (host, port string, found bool) {
 	for range maxHops {
 		switch {
@@ -244,7 +236,7 @@ func (r reference) reach(targets map[reference]reference) (host, port string, fo
 	return "", "", false
 }
 
-// found turns a server into what a listing names.
+// found turns a server into a source of a listing.
 func (s server) found(targets map[reference]reference) source.Found {
 	f := source.Found{Name: s.name, Problem: s.problem, Spec: source.Spec{Kind: s.kind, URL: s.address}}
 	if f.Spec.URL == "" && s.ref != (reference{}) {
@@ -272,7 +264,7 @@ func (s server) found(targets map[reference]reference) source.Found {
 // maxDescription bounds the description of a server, in bytes.
 const maxDescription = 4 << 10
 
-// within returns what is at a path of an object, nil for nothing.
+// within returns the value at a path of an object, or nil.
 func within(v any, at string) any {
 	for name := range strings.SplitSeq(at, ".") {
 		switch in := v.(type) {
@@ -323,7 +315,7 @@ func note(notes map[string]string, names []string) string {
 	return ""
 }
 
-// set reports whether a field says anything.
+// set reports whether a field has a value.
 func set(v any) bool {
 	switch v := v.(type) {
 	case nil:

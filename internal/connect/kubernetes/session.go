@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // session watches the objects of a cluster.
@@ -36,33 +36,29 @@ type session struct {
 	hangUp     func()
 	running    sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows, and what is in watches
+	mu      sync.Mutex // guards the fields below, and the content of watches
 	watches map[place]*watch
-	listed  bool          // changes are told only after that
-	moved   chan struct{} // closed, and made anew, when a watch is in another state
+	listed  bool          // changes are reported only after that
+	moved   chan struct{} // closed and replaced when the state of a watch changes
 }
 
-// place is where a watch looks.
+// place is the scope of a watch.
 type place struct {
 	resource  string // with its version
 	namespace string
 }
 
-// watch keeps what the objects of one kind in one namespace say.
+// watch holds the content of the objects of one kind in one namespace.
 type watch struct {
 	s       *session
 	of      watched
 	stop    context.CancelFunc
-	entries map[string]entry // by namespace and name; nil: not listed yet
-	open    bool             // the API tells of changes
+	entries map[string]entry // by namespace and name; nil before the first list
+	open    bool             // the API sends changes
 	failed  error            // of the last request; nil: it went well
 }
 
-// current reports whether entries are what the API has.
-func (w *watch) current() bool { return w.entries != nil && w.open }
-
-// follow looks from time to time for what has been added to the API, and what is gone from
-// it.
+// follow adapts the watches to resources that appear in the API or disappear from it.
 func (s *session) follow() {
 	tick := time.NewTicker(rediscover)
 	defer tick.Stop()
@@ -71,12 +67,12 @@ func (s *session) follow() {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
-			_ = s.discover(s.ctx) // while the API is away, the watches say so
+			_ = s.discover(s.ctx) // while the API is away, the watches report it
 		}
 	}
 }
 
-// discover watches what the API has, and no longer what it has not.
+// discover starts watches of new resources of the API, and stops watches of removed ones.
 func (s *session) discover(ctx context.Context) error {
 	list, err := s.has.served(ctx, s.kinds)
 	if err != nil {
@@ -99,20 +95,15 @@ func (s *session) discover(ctx context.Context) error {
 	}
 	for at, k := range wanted {
 		if s.watches[at] == nil {
-			s.watches[at] = s.watch(at, k)
+			ctx, stop := context.WithCancel(s.ctx)
+			w := &watch{s: s, of: k, stop: stop}
+			s.watches[at] = w
+			r := cache.NewReflectorWithOptions(w.lister(s.objects.Resource(k.resource()).Namespace(at.namespace)), &unstructured.Unstructured{}, w,
+				cache.ReflectorOptions{Name: "toolstream", TypeDescription: k.resource().String()})
+			s.running.Go(func() { r.RunWithContext(ctx) })
 		}
 	}
 	return nil
-}
-
-// watch begins to watch a kind.
-func (s *session) watch(at place, k watched) *watch {
-	ctx, stop := context.WithCancel(s.ctx)
-	w := &watch{s: s, of: k, stop: stop}
-	r := cache.NewReflectorWithOptions(w.lister(s.objects.Resource(k.resource()).Namespace(at.namespace)), &unstructured.Unstructured{}, w,
-		cache.ReflectorOptions{Name: "toolstream", TypeDescription: k.resource().String()})
-	s.running.Go(func() { r.RunWithContext(ctx) })
-	return w
 }
 
 // lister asks the API for the objects, and notes how that goes.
@@ -151,7 +142,7 @@ func (s *stream) Stop() {
 	s.Interface.Stop()
 }
 
-// note keeps how a request went. What was watched and cannot be now may change unheard.
+// note records the result of a request. After a watch fails, changes go unnoticed.
 func (w *watch) note(open bool, err error) {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
@@ -163,14 +154,14 @@ func (w *watch) note(open bool, err error) {
 	}
 }
 
-// tell says that the list may be another one. The caller holds mu.
+// tell reports that the list may have changed. The caller holds mu.
 func (s *session) tell() {
 	if s.listed {
 		s.changed()
 	}
 }
 
-// move wakes who waits for a watch. The caller holds mu.
+// move wakes everyone that waits for a watch. The caller holds mu.
 func (s *session) move() {
 	close(s.moved)
 	s.moved = make(chan struct{})
@@ -185,7 +176,7 @@ func (w *watch) Update(obj any) error { return w.put(obj) }
 func (w *watch) put(obj any) error {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return fmt.Errorf("%T is no object", obj)
+		return fmt.Errorf("%T is not an object", obj)
 	}
 	e := w.of.read(o)
 	w.s.mu.Lock()
@@ -202,7 +193,7 @@ func (w *watch) put(obj any) error {
 	return nil
 }
 
-// empty reports whether an object says nothing, as most Services do.
+// empty reports whether an object declares nothing, as most Services do.
 func (e entry) empty() bool { return len(e.servers) == 0 && e.target == (reference{}) }
 
 func keyOf(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" + o.GetName() }
@@ -211,7 +202,7 @@ func keyOf(o *unstructured.Unstructured) string { return o.GetNamespace() + "/" 
 func (w *watch) Delete(obj any) error {
 	o, ok := obj.(*unstructured.Unstructured)
 	if !ok {
-		return fmt.Errorf("%T is no object", obj)
+		return fmt.Errorf("%T is not an object", obj)
 	}
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
@@ -228,7 +219,7 @@ func (w *watch) Replace(objects []any, _ string) error {
 	for _, obj := range objects {
 		o, ok := obj.(*unstructured.Unstructured)
 		if !ok {
-			return fmt.Errorf("%T is no object", obj)
+			return fmt.Errorf("%T is not an object", obj)
 		}
 		if e := w.of.read(o); !e.empty() {
 			entries[keyOf(o)] = e
@@ -255,7 +246,7 @@ func (s *session) Live() bool {
 	return err == nil
 }
 
-// settleWithin is how long a list waits for watches that begin, or begin anew.
+// settleWithin is how long a list waits for watches that start, or restart.
 const settleWithin = 15 * time.Second
 
 // List implements source.Session. It is an error unless everything is watched.
@@ -285,14 +276,14 @@ func (s *session) List(ctx context.Context, _ bool) (source.Listing, error) {
 	}
 }
 
-// behind says what is not watched, if anything, and whether waiting is in vain. The caller
-// holds mu.
+// behind returns an error if a resource is not watched, and whether waiting is useless. The
+// caller holds mu.
 func (s *session) behind() (final bool, err error) {
 	for _, at := range slices.SortedFunc(maps.Keys(s.watches), func(a, b place) int { return strings.Compare(a.resource+a.namespace, b.resource+b.namespace) }) {
 		w := s.watches[at]
 		var status apierrors.APIStatus
 		switch {
-		case w.current():
+		case w.entries != nil && w.open: // up to date
 		case errors.As(w.failed, &status) && (apierrors.IsForbidden(w.failed) || apierrors.IsUnauthorized(w.failed) || apierrors.IsBadRequest(w.failed)):
 			return true, refusal(int(status.Status().Code), w.failed)
 		default:
@@ -305,7 +296,7 @@ func (s *session) behind() (final bool, err error) {
 	return false, err
 }
 
-// listing returns what the objects say, in the order of their names. The caller holds mu.
+// listing returns the servers of the objects, in the order of their names. The caller holds mu.
 func (s *session) listing() (source.Listing, error) {
 	targets := map[reference]reference{}
 	var all []server

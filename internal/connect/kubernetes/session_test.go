@@ -19,7 +19,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,9 +69,7 @@ func (a *api) served(_ context.Context, kinds []kind) ([]watched, error) {
 
 func (a *api) create(t *testing.T, r schema.GroupVersionResource, text string) {
 	t.Helper()
-	if _, err := a.Resource(r).Namespace("shop").Create(t.Context(), object(t, text), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(a.Resource(r).Namespace("shop").Create(t.Context(), object(t, text), metav1.CreateOptions{}))(t)
 }
 
 // watcher is a session whose changes are counted.
@@ -93,10 +92,7 @@ func (w *watcher) changed() {
 func open(t *testing.T, a *api, at source.Place) *watcher {
 	t.Helper()
 	w := newWatcher()
-	s, err := Connector{}.open(t.Context(), at, w.changed, a, a, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(Connector{}.open(t.Context(), at, w.changed, a, a, func() {}))(t)
 	t.Cleanup(s.Close)
 	w.Session = s
 	return w
@@ -105,10 +101,7 @@ func open(t *testing.T, a *api, at source.Place) *watcher {
 // names lists the servers.
 func (w *watcher) names(t *testing.T) []string {
 	t.Helper()
-	l, err := w.List(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(w.List(t.Context(), true))(t)
 	out := []string{}
 	for _, f := range l.Found {
 		out = append(out, f.Name)
@@ -137,9 +130,7 @@ func (w *watcher) await(t *testing.T, want ...string) {
 // rediscover looks at what the API has, as is done from time to time.
 func (w *watcher) rediscover(t *testing.T) {
 	t.Helper()
-	if err := w.Session.(*session).discover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Session.(*session).discover(t.Context()))
 }
 
 func TestServersComeAndGo(t *testing.T) {
@@ -157,13 +148,9 @@ func TestServersComeAndGo(t *testing.T) {
 	if w.changes.Load() != before+1 {
 		t.Errorf("a server that came was told %d times", w.changes.Load()-before)
 	}
-	if _, err := a.Resource(services).Namespace("shop").Update(t.Context(), object(t, named(plain, "a")), metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(a.Resource(services).Namespace("shop").Update(t.Context(), object(t, named(plain, "a")), metav1.UpdateOptions{}))(t)
 	w.await(t, "shop/services/c")
-	if err := a.Resource(services).Namespace("shop").Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Resource(services).Namespace("shop").Delete(t.Context(), "c", metav1.DeleteOptions{}))
 	w.await(t)
 	if w.changes.Load() != before+3 {
 		t.Errorf("three changes were told %d times", w.changes.Load()-before)
@@ -221,10 +208,7 @@ func TestTheKindsAndNamespacesThatAreChosen(t *testing.T) {
 	}{
 		{nil, nil, 2}, {[]string{"services"}, nil, 1}, {nil, []string{"shop", "other", "shop"}, 4},
 	} {
-		s, err := Connector{Kinds: c.kinds}.open(t.Context(), source.Place{Namespaces: c.namespaces}, changed, a, a, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check.Value(Connector{Kinds: c.kinds}.open(t.Context(), source.Place{Namespaces: c.namespaces}, changed, a, a, func() {}))(t)
 		if len(s.watches) != c.watches {
 			t.Errorf("%v: %d watches", c, len(s.watches))
 		}

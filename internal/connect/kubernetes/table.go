@@ -8,28 +8,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kind says where the objects of one resource say which servers they stand for. A field is
-// a path in the object, with dots; a number in it is a place in a list. Of several fields
-// the first that is set counts.
+// kind defines which fields of the objects of a resource describe servers. A field is a path in
+// the object, with dots; a number in it is an index of a list. Of several fields the first that is
+// set counts.
 type kind struct {
 	schema.GroupResource
 
-	annotated bool   // only objects are servers whose annotations say so, or whose port does
-	each      string // list of which each item is a server, called by its name; fields are then those of the item
+	annotated bool   // only objects whose annotations or port declare a server count
+	each      string // list of servers, each with a name; the other fields are then within the item
 
 	url          []string // the address
-	ref          string   // else: what serves it, by its name, kind, namespace and port; ".": the item
-	host         string   // else: its host; empty: the Service that has the object's name
+	ref          string   // otherwise the object that serves it, by its name, kind, namespace and port; ".": the item
+	host         string   // otherwise its host; empty: the Service with the object's name
 	port, path   []string
-	ports        string   // the ports of a Service, one of which is meant
-	standardPort int      // where no port is given; 0: that of the scheme
-	secure       []string // it is reached with TLS if one is set; else as the port says
+	ports        string   // the ports of a Service, to choose from
+	standardPort int      // without a given port; 0: the port of the scheme
+	secure       []string // it is reached with TLS if one is set; otherwise the port decides
 
 	wants       []string // it wants headers or certificates of its own if one is set
 	description []string
 
-	// Where other objects refer to one of this kind, by the name of the kind: the reference,
-	// or the host and the port, that they mean.
+	// For references of other objects to this kind, by the name of the kind: the reference, or the
+	// host and port, that they resolve to.
 	targetKind string
 	target     []string
 }
@@ -109,21 +109,13 @@ func Kinds() []string {
 func ValidateKinds(names []string) error {
 	for _, name := range names {
 		if all := Kinds(); !slices.Contains(all, name) {
-			return fmt.Errorf("%q is none of %s", name, strings.Join(all, ", "))
+			return fmt.Errorf("%q is not one of %s", name, strings.Join(all, ", "))
 		}
 	}
 	return nil
 }
 
-// chosen returns the kinds of these names, all for none.
-func chosen(names []string) []kind {
-	if len(names) == 0 {
-		return kinds
-	}
-	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(names, k.String()) })
-}
-
-// Annotations that say what an object stands for.
+// Annotations that describe the server of an object.
 const (
 	ownSource = "toolstream.dev/source" // mcp or openapi
 	ownPath   = "toolstream.dev/path"
@@ -136,7 +128,7 @@ var (
 	pathAnnotations = []string{ownPath, "kgateway.dev/mcp-path", "agentgateway.dev/mcp-path", "teleport.dev/path"}
 	portAnnotations = []string{ownPort, "teleport.dev/port"}
 
-	// What a port of a Service says of itself.
+	// Protocols that a port of a Service may declare.
 	mcpProtocols = []string{"kgateway.dev/mcp", "agentgateway.dev/mcp", "kgateway.dev/mcp-sse", "agentgateway.dev/mcp-sse"}
 )
 

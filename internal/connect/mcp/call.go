@@ -13,14 +13,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
+
+// maxAnswerNodes bounds the JSON values of an answer: many calls are under way at once.
+const maxAnswerNodes = jsondoc.DefaultNodes
 
 // Open reaches a server to call its tools. The connection outlives ctx.
 func (c Connector) Open(ctx context.Context, at source.Place) (source.Conn, error) {
-	return reach(ctx, at, func() {}, func(t sdk.Transport, w *wire) (source.Conn, error) {
+	message := at.Limits.Page()
+	message.Nodes = maxAnswerNodes
+	return reach(ctx, at, message, func() {}, func(t sdk.Transport, w *wire) (source.Conn, error) {
 		lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 		switch t := t.(type) {
 		case *sdk.StreamableClientTransport:
@@ -36,7 +42,7 @@ func (c Connector) Open(ctx context.Context, at source.Place) (source.Conn, erro
 			stop()
 			return nil, w.explain("connect", err)
 		}
-		opened := &conn{session: session, stop: stop, local: w.next == nil}
+		opened := &conn{session: session, stop: stop, message: message, local: w.next == nil}
 		go func() {
 			_ = session.Wait() // whatever the reason
 			opened.lost.Store(true)
@@ -49,7 +55,8 @@ func (c Connector) Open(ctx context.Context, at source.Place) (source.Conn, erro
 type conn struct {
 	session *sdk.ClientSession
 	stop    context.CancelFunc
-	local   bool // to a command
+	message jsondoc.Limits // the bounds of an answer
+	local   bool           // to a command
 	lost    atomic.Bool
 }
 
@@ -62,9 +69,9 @@ func (c *conn) Close() {
 	c.stop()
 }
 
-// relayed is what a server may ask a caller for. Only one that has no sessions can: it
-// answers with what it asks for, and does not ask in between. What a caller's client does not
-// do it is not asked for: the MCP server knows what that has declared.
+// relayed are the inputs that a server may request from a caller. Only stateless servers can:
+// their answer contains the requests. Callers get only requests that their client supports: our
+// own MCP server knows its declared capabilities.
 var relayed = map[string]any{
 	"elicitation": map[string]any{"form": map[string]any{}, "url": map[string]any{}}, "sampling": map[string]any{}, "roots": map[string]any{},
 }
@@ -82,8 +89,17 @@ func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error
 	}
 	seen := &sight{}
 	result, err := c.session.CallTool(seen.watch(ctx), params)
-	if said := (*jsonrpc.Error)(nil); errors.As(err, &said) && said.Code == sdk.CodeHeaderMismatch && c.list(ctx) {
-		result, err = c.session.CallTool(seen.watch(ctx), params) // the server has refused it for a header that stands in its list
+	if refusal := (*jsonrpc.Error)(nil); errors.As(err, &refusal) && refusal.Code == sdk.CodeHeaderMismatch {
+		// The SDK learns from the list of tools which arguments are sent in headers, too.
+		var listErr error
+		for _, listErr = range c.session.Tools(ctx, nil) {
+			if listErr != nil {
+				break
+			}
+		}
+		if listErr == nil {
+			result, err = c.session.CallTool(seen.watch(ctx), params)
+		}
 	}
 	if err != nil {
 		return source.Answer{}, c.failed(ctx, seen, err)
@@ -91,18 +107,7 @@ func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error
 	return answerOf(result)
 }
 
-// list has the SDK learn which arguments go into headers, too.
-func (c *conn) list(ctx context.Context) bool {
-	for _, err := range c.session.Tools(ctx, nil) {
-		if err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// unsaid is the code of the error that the SDK itself makes of a request which HTTP has not
-// carried.
+// unsaid is the code of the SDK's own error of a request that HTTP did not deliver.
 const unsaid = -32005
 
 // failed returns the error of a call.
@@ -113,12 +118,18 @@ func (c *conn) failed(ctx context.Context, seen *sight, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case seen.large.Load():
+		c.lost.Store(true) // the SDK gives up the connection
+		out.Refused = true
+		out.Err = fmt.Errorf("the answer is too large: more than %d bytes, %d JSON values, %d levels or %d events", c.message.Bytes, c.message.Nodes, c.message.Depth, maxEvents)
 	case errors.As(err, &said) && said.Code != unsaid:
 		out.Refused = true
 		out.Err = fmt.Errorf("the server answers with error %d: %s", said.Code, said.Message)
-	case errors.Is(err, sdk.ErrSessionMissing): // which it says before it looks at the call
+	case errors.Is(err, sdk.ErrSessionMissing): // the SDK reports this before it looks at the call
 		c.lost.Store(true)
 		out.Unsent = true
+	case errors.Is(err, outbound.ErrRedirect):
+		out.Refused = true
 	case status >= http.StatusMultipleChoices:
 		out.Refused = status < http.StatusInternalServerError
 		out.Err = source.Refusal(status, 0, fmt.Errorf("the server answers %d %s", status, http.StatusText(status)))
@@ -136,22 +147,23 @@ func (c *conn) failed(ctx context.Context, seen *sight, err error) error {
 	return out
 }
 
-// sight is what is seen of the request of a call.
+// sight records the progress of the request of a call.
 type sight struct {
 	sent   atomic.Bool
 	status atomic.Int32 // of the last answer
+	large  atomic.Bool  // the answer is beyond its bounds
 }
 
 type sightKey struct{}
 
-// watch returns a context whose requests are seen.
+// watch returns a context whose requests are recorded.
 func (s *sight) watch(ctx context.Context) context.Context {
 	ctx = context.WithValue(ctx, sightKey{}, s)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { s.sent.Store(true) }})
 }
 
-// onTheWeb says which address that a server has people open is none of the web, or nil: what a
-// server asks for goes on to the caller's client, and another address may run a script there.
+// onTheWeb returns an error if a server asks people to open an address that is not a web address:
+// the request goes on to the caller's client, where such an address may run a script.
 func onTheWeb(asked sdk.InputRequestMap) error {
 	for id, of := range asked {
 		question, ok := of.(*sdk.ElicitParams)
@@ -159,16 +171,16 @@ func onTheWeb(asked sdk.InputRequestMap) error {
 			continue
 		}
 		if u, err := url.Parse(question.URL); question.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http") {
-			return fmt.Errorf("the server names an address in %q that is not one of the web", text.Truncate(id, maxName))
+			return fmt.Errorf("the server names an address in %q that is not an http or https address", text.Truncate(id, maxName))
 		}
 	}
 	return nil
 }
 
-// maxName bounds what is told of a name that a server gives, in bytes.
+// maxName bounds a server's name in an error, in bytes.
 const maxName = 100
 
-// answerOf returns a result as the protocol has it.
+// answerOf returns a result in the protocol's form.
 func answerOf(r *sdk.CallToolResult) (source.Answer, error) {
 	a := source.Answer{IsError: r.IsError, NeedsInput: r.NeedsInput(), RequestState: r.RequestState}
 	if err := onTheWeb(r.InputRequests); err != nil {

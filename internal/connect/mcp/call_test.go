@@ -7,7 +7,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // What a server asks for goes on to callers, but for addresses that are none of the web.
@@ -21,9 +22,7 @@ func TestQuestionsGoOnToCallers(t *testing.T) {
 		`{"method":"roots/list","params":{}}`: true,
 	} {
 		var result sdk.CallToolResult
-		if err := json.Unmarshal([]byte(`{"resultType":"input_required","requestState":"s","inputRequests":{"q":`+asked+`}}`), &result); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(`{"resultType":"input_required","requestState":"s","inputRequests":{"q":`+asked+`}}`), &result))
 		answer, err := answerOf(&result)
 		var refused *source.CallError
 		switch {

@@ -12,24 +12,27 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // stopWithin is how long a command may take to end after its input has.
 const stopWithin = 2 * time.Second
 
-// inherited are the variables that a command gets of this process's environment, which
-// may hold secrets.
+// inherited are the variables of this process's environment that a command gets. The others may
+// hold secrets.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TERM", "TMPDIR"}
 
 // command is a transport over the standard streams of a command.
 type command struct {
+	wire    *wire
 	cmd     *exec.Cmd
 	errors  tail
 	secrets *strings.Replacer // hides the variables that are the operator's
 }
 
-func newCommand(argv, env []string) *command {
-	c := &command{cmd: exec.Command(argv[0], argv[1:]...)}
+func newCommand(argv, env []string, w *wire) *command {
+	c := &command{cmd: exec.Command(argv[0], argv[1:]...), wire: w}
 	for _, name := range inherited {
 		if value, set := os.LookupEnv(name); set {
 			c.cmd.Env = append(c.cmd.Env, name+"="+value)
@@ -61,7 +64,7 @@ func (c *command) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
-	p := &process{command: c, Reader: out, in: in}
+	p := &process{command: c, Reader: jsondoc.Counted(out, jsondoc.Messages, c.wire.bounds, c.wire.refuse(nil)), in: in}
 	return (&sdk.IOTransport{Reader: p, Writer: in}).Connect(ctx)
 }
 
@@ -73,30 +76,33 @@ type process struct {
 	once sync.Once
 }
 
-// Close implements io.Closer. What the command has started ends with it.
+// Close implements io.Closer. Processes that the command has started end with it.
 func (p *process) Close() error {
 	p.once.Do(func() {
 		_ = p.in.Close() // it may have ended by itself
 		timer := time.AfterFunc(stopWithin, func() { killGroup(p.cmd) })
 		defer timer.Stop()
-		_ = p.cmd.Wait() // how it ended says nothing of its tools
+		_ = p.cmd.Wait() // its exit status is irrelevant to its tools
 		killGroup(p.cmd)
 	})
 	return nil
 }
 
-// explain adds to an error what the command last wrote to its standard error.
+// explain adds the last line of the command's standard error to an error.
 func (c *command) explain(err error) error {
-	if said := c.errors.last(); said != "" {
-		return fmt.Errorf("%w; the command says: %s", err, c.secrets.Replace(said))
+	c.errors.mu.Lock()
+	defer c.errors.mu.Unlock()
+	written := strings.TrimSpace(strings.ToValidUTF8(string(c.errors.kept), ""))
+	if written == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w; the command says: %s", err, c.secrets.Replace(written[strings.LastIndexByte(written, '\n')+1:]))
 }
 
-// maxTail is how much is kept of what a command writes to its standard error.
+// maxTail bounds the kept end of a command's standard error, in bytes.
 const maxTail = 4 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its input.
 type tail struct {
 	mu   sync.Mutex // guards kept
 	kept []byte
@@ -111,12 +117,4 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.kept = bytes.Clone(t.kept[over:])
 	}
 	return len(p), nil
-}
-
-// last returns the last line.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.kept), ""))
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -15,8 +15,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
 
@@ -117,10 +118,7 @@ func TestConformance(t *testing.T) {
 	if !servers.Provisioned(servers.MCPName) {
 		t.Skip("the conformance suite is not there: `make provision` makes it")
 	}
-	home, err := servers.Provision(t.Context(), servers.MCPName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := check.Value(servers.Provision(t.Context(), servers.MCPName))(t)
 	t.Setenv(probeVariable, "1")
 	argv := servers.Node(home, "conformance", "client", "--command", os.Args[0], "--requirements", "2026-07-28", "--output-dir", t.TempDir())
 	out, _ := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput() // it fails, as scenarios do that are not for sources

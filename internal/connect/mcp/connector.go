@@ -1,6 +1,7 @@
-// Package mcp lists the tools of MCP servers with the official SDK: over streamable HTTP,
-// the older HTTP with server-sent events, and the standard streams of a command; servers
-// of the stateless protocol (2026-07-28), and those before it, which have sessions.
+// Package mcp lists the tools of MCP servers with the official SDK: over streamable HTTP, the
+// older HTTP with server-sent events, and the standard streams of a command. It supports servers
+// of the stateless protocol (2026-07-28) and of earlier versions, which have sessions. It also
+// lists the servers of registries (registry.go).
 package mcp
 
 import (
@@ -12,26 +13,26 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // Connector reaches MCP servers.
 type Connector struct {
-	Version string // of this program, as servers are told
+	Version string // of this program, sent to servers
 }
 
 const (
-	maxEvent  = 16 << 20         // bytes of one event, which holds a page of a list
-	pingEvery = 30 * time.Second // servers that have sessions: a connection that is dead says nothing
+	pingEvery = 30 * time.Second // to servers with sessions: a dead connection is silent
 	retries   = 2                // of a stream that broke, before the session counts as lost
 
 	closeWithin = 10 * time.Second
-	agreeWithin = 2 * time.Second // what a stateless server may take to acknowledge a subscription
+	agreeWithin = 2 * time.Second // for a stateless server to acknowledge a subscription
 )
 
 // Connect implements source.Connector.
 func (c Connector) Connect(ctx context.Context, at source.Place, changed func()) (source.Session, error) {
-	return reach(ctx, at, changed, func(t sdk.Transport, w *wire) (source.Session, error) {
+	return reach(ctx, at, at.Limits.Page(), changed, func(t sdk.Transport, w *wire) (source.Session, error) {
 		s, err := c.open(ctx, at, t, w, changed)
 		if err != nil {
 			return nil, err
@@ -40,17 +41,18 @@ func (c Connector) Connect(ctx context.Context, at source.Place, changed func())
 	})
 }
 
-// reach opens a connection by the transport that a server has.
-func reach[T any](ctx context.Context, at source.Place, changed func(), open func(sdk.Transport, *wire) (T, error)) (T, error) {
+// reach opens a connection by the transport that a server has. Message bounds each message.
+func reach[T any](ctx context.Context, at source.Place, message jsondoc.Limits, changed func(), open func(sdk.Transport, *wire) (T, error)) (T, error) {
 	if len(at.Command) > 0 {
-		t := newCommand(at.Command, at.Env)
-		s, err := open(t, &wire{})
+		w := &wire{bounds: message}
+		t := newCommand(at.Command, at.Env, w)
+		s, err := open(t, w)
 		if err != nil {
 			return s, t.explain(err)
 		}
 		return s, nil
 	}
-	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, changed: changed, authorizes: at.OAuth != nil}
+	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, bounds: message, changed: changed, authorizes: at.OAuth != nil}
 	client := &http.Client{Transport: w, CheckRedirect: at.Client.CheckRedirect}
 	oauth, err := authorizer(at.OAuth, at.URL)
 	if err != nil {
@@ -58,23 +60,23 @@ func reach[T any](ctx context.Context, at source.Place, changed func(), open fun
 		return none, err
 	}
 	s, err := open(&sdk.StreamableClientTransport{
-		Endpoint: at.URL, HTTPClient: client, MaxRetries: retries, MaxEventSize: maxEvent, OAuthHandler: oauth,
+		Endpoint: at.URL, HTTPClient: client, MaxRetries: retries, MaxEventSize: source.MaxPage, OAuthHandler: oauth,
 	}, w)
 	if err == nil || !w.older() || ctx.Err() != nil {
 		return s, err
 	}
 	// A server of before 2025-03-26 has another transport, which answers a GET alone.
-	events := &wire{next: w.next, limit: w.limit, changed: func() {}}
+	events := &wire{next: w.next, limit: w.limit, bounds: message, changed: func() {}}
 	client = &http.Client{Transport: events, CheckRedirect: at.Client.CheckRedirect}
-	old, oldErr := open(&sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: maxEvent}, events)
+	old, oldErr := open(&sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: source.MaxPage}, events)
 	if oldErr != nil {
 		return s, err
 	}
 	return old, nil
 }
 
-// open negotiates with a server. The connection outlives ctx. The SDK's own negotiation
-// may outlast it, too: it is then left behind, and ends by its own limits.
+// open negotiates with a server. The connection outlives ctx. The SDK's own negotiation may
+// outlast ctx, too: it is then abandoned, and ends by its own limits.
 func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w *wire, changed func()) (source.Session, error) {
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	agreed := make(chan struct{})
@@ -94,8 +96,17 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 		return nil, w.explain("connect", err)
 	}
 	s.session = session
-	go s.watch()
-	if s.stateless() && s.tells() {
+	go func() {
+		_ = session.Wait() // whatever the reason, the next list meets it
+		s.mu.Lock()
+		s.ended = true
+		closed := s.closed
+		s.mu.Unlock()
+		if !closed {
+			s.changed()
+		}
+	}()
+	if stateless(s.session) && s.tells() {
 		select {
 		case <-agreed:
 		case <-time.After(agreeWithin): // then it is looked at from time to time
@@ -105,8 +116,8 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 	return s, nil
 }
 
-// dial negotiates with a server until ctx ends, for a connection that lasts as long as
-// lasting. What outlasts ctx ends by itself.
+// dial negotiates with a server until ctx ends, for a connection that lasts as long as lasting. A
+// negotiation that outlasts ctx ends by itself.
 func dial(ctx, lasting context.Context, client *sdk.Client, t sdk.Transport) (*sdk.ClientSession, error) {
 	type outcome struct {
 		session *sdk.ClientSession
@@ -137,49 +148,32 @@ type session struct {
 	changed func()
 	stop    context.CancelFunc
 	session *sdk.ClientSession
-	page    lines // messages, where they do not go over the wire
+	page    lines // messages that do not go over the wire
 
-	acknowledged func() // tells open that the server has answered a subscription
+	acknowledged func() // reports to open that the server has answered a subscription
 
 	mu     sync.Mutex // guards what follows
 	closed bool
 	ended  bool // the connection is lost
-	heard  bool // the server has agreed to say when its tools change
+	heard  bool // the server has agreed to report changes of its tools
 }
 
-// watch tells that the connection was lost.
-func (s *session) watch() {
-	_ = s.session.Wait() // whatever the reason, the next list meets it
-	s.mu.Lock()
-	s.ended = true
-	closed := s.closed
-	s.mu.Unlock()
-	if !closed {
-		s.changed()
-	}
-}
-
-// Live implements source.Session. A server that has sessions says that it tells, and needs
-// a stream to do so; one without agrees to each subscription.
+// Live implements source.Session. A server with sessions declares its notifications, and needs a
+// stream for them; a server without sessions agrees to each subscription.
 func (s *session) Live() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
-		return false
-	}
-	return s.tells() && (!s.stateless() || s.heard) && (s.wire.next == nil || s.wire.listens())
+	return !s.ended && s.tells() && (!stateless(s.session) || s.heard) && (s.wire.next == nil || s.wire.listens())
 }
 
-// tells reports whether the server can say when its tools change. Of stateless servers some
-// say nothing of what they can.
+// tells reports whether the server declares that it notifies of changed tools. Some stateless
+// servers declare nothing.
 func (s *session) tells() bool {
 	r := s.session.InitializeResult()
 	return r != nil && r.Capabilities != nil && r.Capabilities.Tools != nil && r.Capabilities.Tools.ListChanged
 }
 
 // stateless reports whether the server speaks the protocol without sessions.
-func (s *session) stateless() bool { return stateless(s.session) }
-
 func stateless(session *sdk.ClientSession) bool {
 	r := session.InitializeResult()
 	return r != nil && r.ProtocolVersion >= "2026-07-28"
@@ -190,12 +184,14 @@ func (s *session) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.wire.close()
+	s.wire.mu.Lock()
+	s.wire.closed = true
+	s.wire.mu.Unlock()
 	hangUp(s.session)
 	s.stop()
 }
 
-// hangUp closes a session. What a server holds up beyond closeWithin is left behind.
+// hangUp closes a session, but waits for the server no longer than closeWithin.
 func hangUp(session *sdk.ClientSession) {
 	done := make(chan struct{})
 	go func() {

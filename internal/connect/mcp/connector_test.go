@@ -17,8 +17,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // serveVariable makes the test binary an MCP server on its standard streams.
@@ -86,19 +87,13 @@ func connect(t *testing.T, at source.Place) (source.Session, <-chan struct{}, er
 func mustConnect(t *testing.T, at source.Place) (source.Session, <-chan struct{}) {
 	t.Helper()
 	s, changed, err := connect(t, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return s, changed
 }
 
 func list(t *testing.T, s source.Session) source.Listing {
 	t.Helper()
-	l, err := s.List(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return check.Value(s.List(t.Context(), true))(t)
 }
 
 func names(l source.Listing) string {
@@ -223,7 +218,10 @@ func answers(t *testing.T, page func(cursor string) string) source.Session {
 	return s
 }
 
-func scripted(page func(cursor string) string) http.Handler {
+func scripted(page func(cursor string) string) http.Handler { return scriptedAs(false, page) }
+
+// scriptedAs answers calls with a page, too.
+func scriptedAs(events bool, page func(cursor string) string) http.Handler {
 	return older(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m struct {
 			ID     json.RawMessage
@@ -239,8 +237,13 @@ func scripted(page func(cursor string) string) http.Handler {
 			return
 		}
 		result := `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}`
-		if m.Method == "tools/list" {
+		if m.Method == "tools/list" || m.Method == "tools/call" {
 			result = page(m.Params.Cursor)
+		}
+		if events {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", m.ID, result)
+			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
@@ -280,7 +283,10 @@ func TestListsEnd(t *testing.T) {
 			return `{"tools":[` + strings.Repeat(`{"name":"a","inputSchema":{}},`, 300) + `{"name":"a","inputSchema":{}}]}`
 		},
 		"too many bytes": func(cursor string) string { return `{"tools":[{"name":"` + strings.Repeat("a", 1<<20) + `"}]}` },
-		"no list":        func(cursor string) string { return `{}` },
+		"values that cost more than their bytes": func(string) string {
+			return `{"tools":[{"name":"a","inputSchema":{"x":[` + strings.Repeat("[[[]]],", 170_000) + `0]}}]}`
+		},
+		"no list": func(cursor string) string { return `{}` },
 	} {
 		if l, err := answers(t, page).List(t.Context(), true); err == nil {
 			t.Errorf("%s: %d tools", name, len(l.Documents))
@@ -311,7 +317,7 @@ func TestFailuresHaveTheirKind(t *testing.T) {
 	if _, _, err := connect(t, at); !errors.Is(err, outbound.ErrAddress) {
 		t.Errorf("a private address: %v", err)
 	}
-	if _, _, err := connect(t, status(200, "Content-Type", "text/html; charset=utf-8")); err == nil || !strings.Contains(err.Error(), "no MCP server: it answers text/html") {
+	if _, _, err := connect(t, status(200, "Content-Type", "text/html; charset=utf-8")); err == nil || !strings.Contains(err.Error(), "not an MCP server: it answers text/html") {
 		t.Errorf("a login page: %v", err)
 	}
 	if _, _, err := connect(t, place(t, serve(t, http.NotFoundHandler()))); err == nil {

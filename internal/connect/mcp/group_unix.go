@@ -10,7 +10,7 @@ import (
 // ownGroup puts a command into a process group of its own.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup ends what is left of a command's group.
+// killGroup kills the remaining processes of a command's group.
 func killGroup(cmd *exec.Cmd) {
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // all of it may have ended
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the group may be empty
 }

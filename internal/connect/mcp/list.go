@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // page is one page of a list, as the server wrote it.
@@ -56,7 +56,7 @@ func (s *session) List(ctx context.Context, _ bool) (source.Listing, error) {
 	}
 }
 
-// document is one tool. One that the SDK takes for invalid costs nothing else.
+// document returns one tool. A tool that the SDK refuses does not affect the others.
 func document(raw []byte, valid map[string]bool) source.Document {
 	d := source.Document{Format: "mcp", Tool: true, Raw: raw}
 	var t struct {
@@ -107,8 +107,8 @@ func (s *session) answer() (page, error) {
 	return page{}, errors.New("list tools: the answer holds no list")
 }
 
-// sending sees the requests of the SDK. It lets no list be answered from the SDK's own
-// cache, and takes a page whose tools are not all as they should be for one without them.
+// sending sees the requests of the SDK. It prevents answers from the SDK's own cache, and replaces
+// a page with invalid tools by one without them.
 func (s *session) sending(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
@@ -120,25 +120,20 @@ func (s *session) sending(next sdk.MethodHandler) sdk.MethodHandler {
 			if none != nil {
 				return nil, err
 			}
-			return p.valid(), nil
+			readable := &sdk.ListToolsResult{NextCursor: p.Cursor} // the tools that the SDK can read
+			for _, raw := range p.Tools {
+				t := &sdk.Tool{}
+				if json.Unmarshal(raw, t) == nil {
+					readable.Tools = append(readable.Tools, t)
+				}
+			}
+			return readable, nil
 		}
 		if r, ok := result.(*sdk.ListToolsResult); ok {
 			r.TTLMs = 0
 		}
 		return result, nil
 	}
-}
-
-// valid returns a page with the tools of it that the SDK can read.
-func (p page) valid() *sdk.ListToolsResult {
-	r := &sdk.ListToolsResult{NextCursor: p.Cursor}
-	for _, raw := range p.Tools {
-		t := &sdk.Tool{}
-		if json.Unmarshal(raw, t) == nil {
-			r.Tools = append(r.Tools, t)
-		}
-	}
-	return r
 }
 
 // receiving sees which changes the server has agreed to tell.
@@ -154,10 +149,10 @@ func (s *session) receiving(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// maxInstructions bounds what a server says of itself, in bytes.
+// maxInstructions bounds the instructions of a server, in bytes.
 const maxInstructions = 4 << 10
 
-// owner returns what the server says of itself, nil if nothing.
+// owner returns the self-description of the server, or nil.
 func (s *session) owner() json.RawMessage {
 	r := s.session.InitializeResult()
 	if r == nil {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,10 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// authorizer fetches tokens for a server where that asks for one, nil if o is.
+// authorizer fetches tokens if a server asks for them. It is nil if o is.
 func authorizer(o *source.OAuth, server string) (auth.OAuthHandler, error) {
 	if o == nil {
 		return nil, nil
@@ -34,8 +36,8 @@ func authorizer(o *source.OAuth, server string) (auth.OAuthHandler, error) {
 }
 
 // audience names the server that a token is for in the request of the token (RFC 8707,
-// section 2), which the protocol demands and the SDK leaves out. The name is that of the
-// metadata of the protected resource (RFC 9728), which come before.
+// section 2), which the protocol demands and the SDK omits. The name comes from the metadata of
+// the protected resource (RFC 9728), which are fetched first.
 type audience struct {
 	next http.RoundTripper
 
@@ -45,6 +47,9 @@ type audience struct {
 
 // maxDocument bounds the request of a token, and metadata, in bytes.
 const maxDocument = 1 << 20
+
+// maxMetadata bounds the JSON values of metadata.
+const maxMetadata = 10_000
 
 // RoundTrip implements http.RoundTripper.
 func (a *audience) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -56,9 +61,12 @@ func (a *audience) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
-	_ = resp.Body.Close() // all that is wanted of it was read
+	_ = resp.Body.Close() // everything of interest was read
 	if err != nil {
 		return nil, err
+	}
+	if err := jsondoc.Check(raw, jsondoc.Limits{Bytes: maxDocument, Nodes: maxMetadata}); err != nil {
+		return nil, fmt.Errorf("the metadata of OAuth: %w", source.TooMuch(err))
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(raw))
 	var metadata struct {

@@ -1,4 +1,4 @@
-package mcpregistry
+package mcp
 
 import (
 	"bytes"
@@ -15,75 +15,71 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
-// Connector reads registries.
-type Connector struct{}
+// Registry reads registries of MCP servers.
+type Registry struct{}
 
 // Connect implements source.Connector. Nothing is asked before the first list.
-func (Connector) Connect(_ context.Context, at source.Place, _ func()) (source.Session, error) {
+func (Registry) Connect(_ context.Context, at source.Place, _ func()) (source.Session, error) {
 	u, err := url.Parse(at.URL)
 	if err != nil {
 		return nil, err
 	}
-	return &session{at: at, endpoint: endpoint(u)}, nil
+	// The address may name the list of servers, a version of the API, or the registry.
+	switch path := strings.TrimRight(u.Path, "/"); {
+	case strings.HasSuffix(path, "/servers"):
+	case versionForm.MatchString(path):
+		u = u.JoinPath("servers")
+	default:
+		u = u.JoinPath("v0.1", "servers")
+	}
+	return &registrySession{at: at, endpoint: u}, nil
 }
 
 var versionForm = regexp.MustCompile(`/v0(\.\d+)?$`)
 
-// endpoint returns where servers are listed: the address itself where it ends so, else what
-// it is the base of.
-func endpoint(u *url.URL) *url.URL {
-	switch path := strings.TrimRight(u.Path, "/"); {
-	case strings.HasSuffix(path, "/servers"):
-		return u
-	case versionForm.MatchString(path):
-		return u.JoinPath("servers")
-	}
-	return u.JoinPath("v0.1", "servers")
-}
-
-// session is what is known of a registry.
-type session struct {
+// registrySession is the known content of a registry.
+type registrySession struct {
 	at       source.Place
 	endpoint *url.URL
-	servers  map[string]known // by name
-	newest   time.Time        // of any change that is known, on the registry's clock; zero: it tells no times
+	servers  map[string]knownServer // by name
+	newest   time.Time              // of any known change, on the registry's clock; zero: it gives no times
 }
 
-// known is an entry as it was listed.
-type known struct {
+// knownServer is an entry as it was listed.
+type knownServer struct {
 	ServerEntry
 	raw     json.RawMessage
 	problem string // why it cannot be read
 }
 
 // Live implements source.Session.
-func (*session) Live() bool { return false }
+func (*registrySession) Live() bool { return false }
 
 // Close implements source.Session.
-func (*session) Close() {}
+func (*registrySession) Close() {}
 
-// overlap is how long before the newest known change changes are asked for: one may be
-// seen after another that is newer.
-const overlap = 5 * time.Minute
+// registryOverlap is subtracted from the time of the newest known change: an older change may
+// become visible later.
+const registryOverlap = 5 * time.Minute
 
-// List implements source.Session. Between whole lists it asks for changes, where the
-// registry tells the times of them.
-func (s *session) List(ctx context.Context, whole bool) (source.Listing, error) {
+// List implements source.Session. Between whole lists it asks for changes, if the registry gives
+// their times.
+func (s *registrySession) List(ctx context.Context, whole bool) (source.Listing, error) {
 	since := time.Time{}
 	if !whole && !s.newest.IsZero() {
-		since = s.newest.Add(-overlap)
+		since = s.newest.Add(-registryOverlap)
 	}
-	r := &reading{session: s, left: s.at.Limits.Bytes}
+	r := &registryReading{registrySession: s, left: s.at.Limits.Bytes}
 	entries, err := r.all(ctx, since)
 	if err != nil {
 		return source.Listing{}, err
 	}
 	before := s.servers
 	if since.IsZero() {
-		s.servers, s.newest = map[string]known{}, time.Time{}
+		s.servers, s.newest = map[string]knownServer{}, time.Time{}
 	}
 	changed := since.IsZero() && len(entries) != len(before)
 	for _, e := range entries {
@@ -97,13 +93,19 @@ func (s *session) List(ctx context.Context, whole bool) (source.Listing, error) 
 	return source.Listing{Found: s.found()}, nil
 }
 
-// take notes an entry. Now is the registry's time, by which it cannot know of later changes.
-func (s *session) take(e known, now time.Time) {
+// take adds an entry, unless it is of an earlier version than the known entry. Now is the
+// registry's time, which bounds the times of changes.
+func (s *registrySession) take(e knownServer, now time.Time) {
 	old, there := s.servers[e.Server.Name]
-	if !there || old.Server.Version == e.Server.Version || e.succeeds(old) {
+	meta, before := e.Meta.Official, old.Meta.Official
+	succeeds := !meta.PublishedAt.Before(before.PublishedAt)
+	if meta.IsLatest != before.IsLatest {
+		succeeds = meta.IsLatest
+	}
+	if !there || old.Server.Version == e.Server.Version || succeeds {
 		s.servers[e.Server.Name] = e
 	}
-	at := e.Meta.Official.UpdatedAt
+	at := meta.UpdatedAt
 	if !now.IsZero() && at.After(now) {
 		at = now
 	}
@@ -112,38 +114,23 @@ func (s *session) take(e known, now time.Time) {
 	}
 }
 
-// succeeds reports whether an entry is of a later version than another one.
-func (k known) succeeds(old known) bool {
-	a, b := k.Meta.Official, old.Meta.Official
-	if a.IsLatest != b.IsLatest {
-		return a.IsLatest
-	}
-	return !a.PublishedAt.Before(b.PublishedAt)
-}
-
 // found returns the servers, by name, that are neither deleted nor deprecated.
-func (s *session) found() []source.Found {
+func (s *registrySession) found() []source.Found {
 	var all []source.Found
 	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
 		k := s.servers[name]
 		switch k.Meta.Official.Status {
-		case Deleted, Deprecated:
+		case statusDeleted, statusDeprecated:
 			continue
 		}
 		f := source.Found{Name: name, Problem: k.problem}
 		if f.Problem == "" {
 			f.Spec, f.Problem = k.Server.reached()
-			f.Owner = k.Server.owner()
+			f.Owner, _ = json.Marshal(map[string]string{"name": cmp.Or(k.Server.Title, k.Server.Name), "description": k.Server.Description}) // texts always encode
 		}
 		all = append(all, f)
 	}
 	return all
-}
-
-// owner returns what is said of the server, as a provider's document.
-func (s ServerDetail) owner() json.RawMessage {
-	raw, _ := json.Marshal(map[string]string{"name": cmp.Or(s.Title, s.Name), "description": s.Description}) // texts always encode
-	return raw
 }
 
 // reached returns how the server is reached, or why it cannot be.
@@ -169,7 +156,7 @@ func (s ServerDetail) reached() (source.Spec, string) {
 
 var variableForm = regexp.MustCompile(`\{([^{}]+)\}`)
 
-// address returns the address with its variables filled, or what a user has to give first.
+// address returns the address with its variables filled, or the input that it needs.
 func (r ServerRemote) address() (address, needs string) {
 	address = variableForm.ReplaceAllStringFunc(r.URL, func(braced string) string {
 		name := braced[1 : len(braced)-1]
@@ -187,31 +174,31 @@ func (r ServerRemote) address() (address, needs string) {
 	return address, needs
 }
 
-// reading is one list of a registry.
-type reading struct {
-	*session
+// registryReading is one list of a registry.
+type registryReading struct {
+	*registrySession
 	left int64     // bytes that may still be read
-	now  time.Time // the registry's time of the first page; zero: it does not say
+	now  time.Time // the registry's time of the first page; zero: unknown
 }
 
 // Errors of registries.
 var (
-	errPages = errors.New("the list has no end, or too many pages")
-	errMany  = errors.New("the registry has more servers than one source may name")
+	errRegistryPages = errors.New("the list has no end, or too many pages")
+	errRegistryMany  = errors.New("the registry has more servers than one source may name")
 )
 
-// pageSize is the most that the contract lets be asked for.
-const pageSize = "100"
+// registryPageSize is the maximum of the contract.
+const registryPageSize = "100"
 
-// all reads every page of what has changed since a time, or of everything.
-func (r *reading) all(ctx context.Context, since time.Time) ([]known, error) {
+// all reads every page of the entries that changed since a time, or of all entries.
+func (r *registryReading) all(ctx context.Context, since time.Time) ([]knownServer, error) {
 	query := r.endpoint.Query()
-	query.Set("limit", pageSize)
+	query.Set("limit", registryPageSize)
 	query.Set("version", "latest")
 	if !since.IsZero() {
 		query.Set("updated_since", since.UTC().Format(time.RFC3339))
 	}
-	var all []known
+	var all []knownServer
 	seen := map[string]bool{}
 	for n := 0; ; n++ {
 		p, err := r.page(ctx, query)
@@ -219,24 +206,24 @@ func (r *reading) all(ctx context.Context, since time.Time) ([]known, error) {
 			return nil, err
 		}
 		for _, raw := range p.Servers {
-			all = append(all, parse(raw))
+			all = append(all, parseEntry(raw))
 		}
 		cursor := cmp.Or(p.Metadata.Next, p.Metadata.OldNext)
 		switch {
 		case len(all) > r.at.Limits.Tools:
-			return nil, errMany
+			return nil, errRegistryMany
 		case cursor == "":
 			return all, nil
 		case n+1 == r.at.Limits.Pages || seen[cursor]:
-			return nil, errPages
+			return nil, errRegistryPages
 		}
 		seen[cursor] = true
 		query.Set("cursor", cursor)
 	}
 }
 
-// page is one page as it is read.
-type page struct {
+// registryPage is one page as it is read.
+type registryPage struct {
 	Servers  []json.RawMessage `json:"servers"`
 	Metadata struct {
 		Next    string `json:"nextCursor"`
@@ -244,32 +231,35 @@ type page struct {
 	} `json:"metadata"`
 }
 
-func (r *reading) page(ctx context.Context, query url.Values) (page, error) {
+func (r *registryReading) page(ctx context.Context, query url.Values) (registryPage, error) {
 	address := *r.endpoint
 	address.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
 	if err != nil {
-		return page{}, err
+		return registryPage{}, err
 	}
 	req.Header.Set("Accept", "application/json")
-	text, header, err := source.Fetch(r.at.Client, req, r.left)
+	text, header, err := source.Fetch(r.at.Client, req, min(r.left, source.MaxPage))
 	if err != nil {
-		return page{}, err
+		return registryPage{}, err
 	}
 	r.left -= int64(len(text))
 	if r.now.IsZero() {
-		r.now, _ = http.ParseTime(header.Get("Date")) // zero where it does not say
+		r.now, _ = http.ParseTime(header.Get("Date")) // zero without the header
 	}
-	var p page
-	if err := json.Unmarshal(text, &p); err != nil || p.Servers == nil {
-		return page{}, fmt.Errorf("%s answers no list of servers: it may be a login, or no registry", r.endpoint)
+	var p registryPage
+	switch err := r.at.Limits.Decode(text, &p); {
+	case errors.Is(err, source.ErrSize):
+		return registryPage{}, err
+	case err != nil || p.Servers == nil:
+		return registryPage{}, fmt.Errorf("%s does not answer with a list of servers: it may be a login page, or not a registry", r.endpoint)
 	}
 	return p, nil
 }
 
-// parse reads an entry. One that cannot be read has its name, if there is one, and a problem.
-func parse(raw json.RawMessage) known {
-	k := known{raw: raw}
+// parseEntry reads an entry. An unreadable entry has a problem, and its name if possible.
+func parseEntry(raw json.RawMessage) knownServer {
+	k := knownServer{raw: raw}
 	err := json.Unmarshal(raw, &k.ServerEntry)
 	if err == nil && k.Server.Name == "" {
 		err = json.Unmarshal(raw, &k.Server) // before version 0.1
@@ -280,7 +270,7 @@ func parse(raw json.RawMessage) known {
 				Name string `json:"name"`
 			} `json:"server"`
 		}
-		_ = json.Unmarshal(raw, &named) // what can be read of it
+		_ = json.Unmarshal(raw, &named) // the readable parts
 		k.Server.Name, k.problem = named.Server.Name, "its entry cannot be read"
 	}
 	return k

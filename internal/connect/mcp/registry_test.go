@@ -1,4 +1,4 @@
-package mcpregistry
+package mcp
 
 import (
 	"errors"
@@ -13,18 +13,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
-// registry is one of a test: pages of two entries, as the contract has them.
-type registry struct {
+// testRegistry is one of a test: pages of two entries, as the contract has them.
+type testRegistry struct {
 	mu      sync.Mutex
 	entries []string
 	asked   []url.Values
 	answer  func(w http.ResponseWriter, r *http.Request) bool // in place of a page, where it returns true
 }
 
-func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *testRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked = append(g.asked, r.URL.Query())
@@ -38,7 +39,7 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var entries []string
 	since := r.URL.Query().Get("updated_since")
 	for _, e := range g.entries {
-		if since == "" && !strings.Contains(e, `"deleted"`) || since != "" && updated(e) >= since {
+		if since == "" && !strings.Contains(e, `"deleted"`) || since != "" && updatedAt(e) >= since {
 			entries = append(entries, e)
 		}
 	}
@@ -51,47 +52,42 @@ func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"servers":[%s],"metadata":{%s"count":%d}}`, strings.Join(entries[from:to], ","), next, to-from)
 }
 
-func updated(entry string) string {
+func updatedAt(entry string) string {
 	_, rest, _ := strings.Cut(entry, `"updatedAt":"`)
 	at, _, _ := strings.Cut(rest, `"`)
 	return at
 }
 
-func (g *registry) set(entries ...string) {
+func (g *testRegistry) set(entries ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.entries, g.asked = entries, nil
 }
 
-// entry is a server with remotes, of a version that was published and updated at a minute.
-func entry(name, version, status string, minute int, latest bool, remotes string) string {
+// registryEntry is a server with remotes, of a version that was published and updated at a minute.
+func registryEntry(name, version, status string, minute int, latest bool, remotes string) string {
 	at := time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC).Format(time.RFC3339)
 	return fmt.Sprintf(`{"server":{"name":%q,"title":"T","description":"Does it.","version":%q,"remotes":[%s]},`+
 		`"_meta":{"io.modelcontextprotocol.registry/official":{"status":%q,"publishedAt":%q,"updatedAt":%q,"isLatest":%v}}}`, name, version, remotes, status, at, at, latest)
 }
 
-func remote(address string) string { return `{"type":"streamable-http","url":"` + address + `"}` }
+func registryRemote(address string) string {
+	return `{"type":"streamable-http","url":"` + address + `"}`
+}
 
-func open(t *testing.T, g http.Handler, path string) source.Session {
+func openRegistry(t *testing.T, g http.Handler, path string) source.Session {
 	t.Helper()
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
 	at := source.Place{URL: server.URL + path, Client: server.Client(), Limits: source.Limits{Pages: 50, Tools: 100, Bytes: 1 << 20}}
-	s, err := Connector{}.Connect(t.Context(), at, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return check.Value(Registry{}.Connect(t.Context(), at, func() {}))(t)
 }
 
-// list returns the servers of a listing, each with its address or problem; "same" for one
+// listRegistry returns the servers of a listing, each with its address or problem; "same" for one
 // that says so.
-func list(t *testing.T, s source.Session, whole bool) string {
+func listRegistry(t *testing.T, s source.Session, whole bool) string {
 	t.Helper()
-	l, err := s.List(t.Context(), whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(s.List(t.Context(), whole))(t)
 	if l.Same {
 		return "same"
 	}
@@ -104,19 +100,19 @@ func list(t *testing.T, s source.Session, whole bool) string {
 
 func TestARegistryIsListedPageByPage(t *testing.T) {
 	for _, path := range []string{"", "/", "/v0.1", "/v0.1/servers", "/v0.1/servers/"} {
-		g := &registry{}
+		g := &testRegistry{}
 		g.set(
-			entry("a/x", "1", Active, 1, true, remote("https://a.example/mcp")),
-			entry("b/x", "1", Active, 1, true, `{"type":"sse","url":"https://b.example/sse"},`+remote("https://b.example/mcp")),
-			entry("b/x", "2", Active, 2, false, remote("https://old.example/mcp")),
-			entry("c/x", "1", Deprecated, 3, true, remote("https://c.example/mcp")),
-			entry("d/x", "1", Active, 1, false, remote("https://d1.example/mcp")),
-			entry("d/x", "2", Active, 2, false, remote("https://d2.example/mcp")),
+			registryEntry("a/x", "1", StatusActive, 1, true, registryRemote("https://a.example/mcp")),
+			registryEntry("b/x", "1", StatusActive, 1, true, `{"type":"sse","url":"https://b.example/sse"},`+registryRemote("https://b.example/mcp")),
+			registryEntry("b/x", "2", StatusActive, 2, false, registryRemote("https://old.example/mcp")),
+			registryEntry("c/x", "1", statusDeprecated, 3, true, registryRemote("https://c.example/mcp")),
+			registryEntry("d/x", "1", StatusActive, 1, false, registryRemote("https://d1.example/mcp")),
+			registryEntry("d/x", "2", StatusActive, 2, false, registryRemote("https://d2.example/mcp")),
 		)
 		if strings.HasSuffix(path, "servers/") {
 			path = strings.TrimSuffix(path, "/")
 		}
-		if got, want := list(t, open(t, g, path), true), "a/x https://a.example/mcp\nb/x https://b.example/mcp\nd/x https://d2.example/mcp"; got != want {
+		if got, want := listRegistry(t, openRegistry(t, g, path), true), "a/x https://a.example/mcp\nb/x https://b.example/mcp\nd/x https://d2.example/mcp"; got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", path, got, want)
 		}
 		if len(g.asked) != 3 || g.asked[0].Get("limit") != "100" || g.asked[0].Get("version") != "latest" || g.asked[2].Get("cursor") != "4" {
@@ -132,51 +128,51 @@ func TestTheEndpointIsFound(t *testing.T) {
 		"https://h/workspaces/default/v0/servers": "https://h/workspaces/default/v0/servers",
 		"https://h/registry/?a=b":                 "https://h/registry/v0.1/servers?a=b",
 	} {
-		u, _ := url.Parse(address)
-		if got := endpoint(u).String(); got != want {
+		s := check.Value(Registry{}.Connect(t.Context(), source.Place{URL: address}, nil))(t)
+		if got := s.(*registrySession).endpoint.String(); got != want {
 			t.Errorf("%s: %s", address, got)
 		}
 	}
 }
 
 func TestChangesAreAskedForBetweenWholeLists(t *testing.T) {
-	g := &registry{}
-	a, b := entry("a/x", "1", Active, 1, true, remote("https://a.example")), entry("b/x", "1", Active, 30, true, remote("https://b.example"))
+	g := &testRegistry{}
+	a, b := registryEntry("a/x", "1", StatusActive, 1, true, registryRemote("https://a.example")), registryEntry("b/x", "1", StatusActive, 30, true, registryRemote("https://b.example"))
 	g.set(a, b)
-	s := open(t, g, "")
-	list(t, s, true)
+	s := openRegistry(t, g, "")
+	listRegistry(t, s, true)
 	g.set(a, b)
-	if got := list(t, s, false); got != "same" {
+	if got := listRegistry(t, s, false); got != "same" {
 		t.Errorf("without a change: %s", got)
 	}
 	if since := g.asked[0].Get("updated_since"); since != "2026-01-01T00:25:00Z" { // on the registry's clock, and before the last change
 		t.Errorf("asked since %s", since)
 	}
-	g.set(entry("a/x", "2", Active, 40, true, remote("https://a2.example")), b, entry("c/x", "1", Active, 41, true, remote("https://c.example")))
-	if got, want := list(t, s, false), "a/x https://a2.example\nb/x https://b.example\nc/x https://c.example"; got != want {
+	g.set(registryEntry("a/x", "2", StatusActive, 40, true, registryRemote("https://a2.example")), b, registryEntry("c/x", "1", StatusActive, 41, true, registryRemote("https://c.example")))
+	if got, want := listRegistry(t, s, false), "a/x https://a2.example\nb/x https://b.example\nc/x https://c.example"; got != want {
 		t.Errorf("after a change:\n%s", got)
 	}
-	g.set(entry("a/x", "2", Deleted, 50, true, remote("https://a2.example")))
-	if got, want := list(t, s, false), "b/x https://b.example\nc/x https://c.example"; got != want {
+	g.set(registryEntry("a/x", "2", statusDeleted, 50, true, registryRemote("https://a2.example")))
+	if got, want := listRegistry(t, s, false), "b/x https://b.example\nc/x https://c.example"; got != want {
 		t.Errorf("after one was deleted:\n%s", got)
 	}
 	if g.asked[0].Get("updated_since") != "2026-01-01T00:36:00Z" {
 		t.Errorf("asked since %v", g.asked)
 	}
 	g.set(b) // c was taken out, and nobody said so
-	if got := list(t, s, true); got != "b/x https://b.example" || g.asked[0].Get("updated_since") != "" {
+	if got := listRegistry(t, s, true); got != "b/x https://b.example" || g.asked[0].Get("updated_since") != "" {
 		t.Errorf("a whole list: %s, asked %v", got, g.asked)
 	}
 }
 
 // A time of the future would hide every change until it comes.
 func TestTheClockOfARegistryMayBeWrong(t *testing.T) {
-	g := &registry{}
-	far := strings.ReplaceAll(entry("a/x", "1", Active, 1, true, remote("https://a.example")), "2026", "2926")
+	g := &testRegistry{}
+	far := strings.ReplaceAll(registryEntry("a/x", "1", StatusActive, 1, true, registryRemote("https://a.example")), "2026", "2926")
 	g.set(far)
-	s := open(t, g, "")
-	list(t, s, true)
-	list(t, s, false)
+	s := openRegistry(t, g, "")
+	listRegistry(t, s, true)
+	listRegistry(t, s, false)
 	since, err := time.Parse(time.RFC3339, g.asked[1].Get("updated_since"))
 	if err != nil || time.Until(since) > 0 {
 		t.Errorf("asked since %v, %v", since, err)
@@ -185,22 +181,22 @@ func TestTheClockOfARegistryMayBeWrong(t *testing.T) {
 
 // A registry that tells no times is listed whole each time.
 func TestARegistryWithoutTimes(t *testing.T) {
-	g := &registry{}
+	g := &testRegistry{}
 	plain := func(name string) string {
-		return `{"server":{"name":"` + name + `","description":"d","version":"1","remotes":[` + remote("https://"+name) + `]}}`
+		return `{"server":{"name":"` + name + `","description":"d","version":"1","remotes":[` + registryRemote("https://"+name) + `]}}`
 	}
 	g.set(plain("a"), plain("b"))
-	s := open(t, g, "")
-	list(t, s, true)
-	if got := list(t, s, false); got != "same" {
+	s := openRegistry(t, g, "")
+	listRegistry(t, s, true)
+	if got := listRegistry(t, s, false); got != "same" {
 		t.Errorf("without a change: %s", got)
 	}
 	g.set(plain("b"))
-	if got := list(t, s, false); got != "b https://b" || g.asked[0].Get("updated_since") != "" {
+	if got := listRegistry(t, s, false); got != "b https://b" || g.asked[0].Get("updated_since") != "" {
 		t.Errorf("one is gone: %s, %v", got, g.asked)
 	}
-	g.set(`{"name":"old","description":"d","version":"1","remotes":[` + remote("https://old") + `]}`)
-	if got := list(t, s, false); got != "old https://old" {
+	g.set(`{"name":"old","description":"d","version":"1","remotes":[` + registryRemote("https://old") + `]}`)
+	if got := listRegistry(t, s, false); got != "old https://old" {
 		t.Errorf("the form before version 0.1: %s", got)
 	}
 }
@@ -217,9 +213,9 @@ func TestWhatAServerNeeds(t *testing.T) {
 		{`"title":"none"`, "no address"},
 		{`"remotes":"none"`, "cannot be read"},
 	} {
-		g := &registry{}
+		g := &testRegistry{}
 		g.set(`{"server":{"name":"n/s","description":"d","version":"1",` + tc.server + `}}`)
-		l, err := open(t, g, "").List(t.Context(), true)
+		l, err := openRegistry(t, g, "").List(t.Context(), true)
 		if err != nil || len(l.Found) != 1 || l.Found[0].Name != "n/s" {
 			t.Fatalf("%s: %+v, %v", tc.server, l, err)
 		}
@@ -247,18 +243,21 @@ func TestARegistryFails(t *testing.T) {
 		check  func(error) bool
 	}{
 		"half, and then 500":               {second(func(w http.ResponseWriter) { w.WriteHeader(500) }), func(err error) bool { return strings.Contains(err.Error(), "500") }},
-		"half, and then less than JSON":    {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"servers":[`) }), func(err error) bool { return strings.Contains(err.Error(), "no list") }},
-		"half, and then an error with 200": {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"error":"database is away"}`) }), func(err error) bool { return strings.Contains(err.Error(), "no list") }},
-		"half, and then null":              {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"servers":null,"metadata":{}}`) }), func(err error) bool { return strings.Contains(err.Error(), "no list") }},
-		"a cursor in a circle":             {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"servers":[],"metadata":{"nextCursor":"2"}}`) }), func(err error) bool { return errors.Is(err, errPages) }},
+		"half, and then less than JSON":    {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"servers":[`) }), func(err error) bool { return strings.Contains(err.Error(), "list of servers") }},
+		"half, and then an error with 200": {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"error":"database is away"}`) }), func(err error) bool { return strings.Contains(err.Error(), "list of servers") }},
+		"half, and then null":              {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"servers":null,"metadata":{}}`) }), func(err error) bool { return strings.Contains(err.Error(), "list of servers") }},
+		"a cursor in a circle":             {second(func(w http.ResponseWriter) { fmt.Fprint(w, `{"servers":[],"metadata":{"nextCursor":"2"}}`) }), func(err error) bool { return errors.Is(err, errRegistryPages) }},
 		"pages without an end": {func(w http.ResponseWriter, _ *http.Request) bool {
 			endless++
 			fmt.Fprintf(w, `{"servers":[],"metadata":{"nextCursor":"%d"}}`, endless)
 			return true
-		}, func(err error) bool { return errors.Is(err, errPages) }},
+		}, func(err error) bool { return errors.Is(err, errRegistryPages) }},
 		"too many servers": {second(func(w http.ResponseWriter) {
+			fmt.Fprintf(w, `{"servers":[%s{}],"metadata":{}}`, strings.Repeat("{},", 98))
+		}), func(err error) bool { return errors.Is(err, errRegistryMany) }},
+		"too many servers in one page": {second(func(w http.ResponseWriter) {
 			fmt.Fprintf(w, `{"servers":[%s{}],"metadata":{}}`, strings.Repeat("{},", 100))
-		}), func(err error) bool { return errors.Is(err, errMany) }},
+		}), func(err error) bool { return errors.Is(err, source.ErrSize) }},
 		"too many bytes": {second(func(w http.ResponseWriter) {
 			fmt.Fprintf(w, `{"servers":[{"server":{"name":"%s"}}],"metadata":{}}`, strings.Repeat("x", 1<<20))
 		}), func(err error) bool { return errors.Is(err, source.ErrSize) }},
@@ -270,13 +269,13 @@ func TestARegistryFails(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &registry{answer: tc.answer}
+			g := &testRegistry{answer: tc.answer}
 			var entries []string
 			for i := range 4 {
-				entries = append(entries, entry(fmt.Sprintf("s/%d", i), "1", Active, i, true, remote("https://x.example")))
+				entries = append(entries, registryEntry(fmt.Sprintf("s/%d", i), "1", StatusActive, i, true, registryRemote("https://x.example")))
 			}
 			g.set(entries...)
-			s := open(t, g, "")
+			s := openRegistry(t, g, "")
 			if l, err := s.List(t.Context(), true); err == nil || !tc.check(err) || len(l.Found) > 0 {
 				t.Errorf("%d servers, %v", len(l.Found), err)
 			}
@@ -285,10 +284,10 @@ func TestARegistryFails(t *testing.T) {
 }
 
 func TestNothingIsFoundTwice(t *testing.T) {
-	g := &registry{}
-	e := entry("a/x", "1", Active, 1, true, remote("https://a.example"))
+	g := &testRegistry{}
+	e := registryEntry("a/x", "1", StatusActive, 1, true, registryRemote("https://a.example"))
 	g.set(e, e, e)
-	l, err := open(t, g, "").List(t.Context(), true)
+	l, err := openRegistry(t, g, "").List(t.Context(), true)
 	if err != nil || len(l.Found) != 1 {
 		t.Errorf("%d, %v", len(l.Found), err)
 	}

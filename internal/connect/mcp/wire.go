@@ -15,36 +15,40 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// wire sees what goes over HTTP: the lists as the server writes them, whether a stream is
-// open on which it speaks up, and why a request failed, of which the SDK keeps the text
-// alone. Without next it sees nothing.
+// wire observes the HTTP traffic of a session: the lists as the server writes them, whether a
+// stream for notifications is open, and the cause of a failed request, which the SDK reduces to a
+// text. It ends messages that are beyond their bounds. Without next it sees messages alone.
 type wire struct {
-	next  http.RoundTripper
-	limit int64 // bytes of a list in a stream of events
+	next   http.RoundTripper
+	limit  int64          // bytes of a list in a stream of events
+	bounds jsondoc.Limits // of one message, which is counted before the SDK decodes it
 
-	authorizes bool // a token is fetched where the server asks for one
+	authorizes bool // a token is fetched if the server asks for it
 	changed    func()
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	closed  bool
 	streams int           // that are open
 	posted  int           // status of the last answer to a POST
-	refused int           // status of the last answer, 0: it was one of success
+	refused int           // status of the last answer, 0 if it succeeded
 	after   time.Duration // that it asked to wait
 	err     error         // of the last request, if it had no answer
-	strange string        // type of the last answer to a POST, if no server of MCP gives it
-	list    *copied       // of the last list; nil: none came
+	strange string        // type of the last answer to a POST, if MCP does not define it
+	large   error         // of the last message beyond bounds
+	list    *copied       // of the last list; nil: no list came
 }
 
 // RoundTrip implements http.RoundTripper.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	method := methodOf(req)
 	resp, err := w.next.RoundTrip(req)
-	if seen, ok := req.Context().Value(sightKey{}).(*sight); ok && err == nil {
+	seen, watched := req.Context().Value(sightKey{}).(*sight)
+	if watched && err == nil {
 		seen.status.Store(int32(resp.StatusCode))
 	}
 	w.mu.Lock()
@@ -54,17 +58,45 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if req.Method == http.MethodPost {
-		w.posted, w.strange = resp.StatusCode, strangeType(resp)
+		w.posted, w.strange = resp.StatusCode, ""
+		switch media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media { // "" without the header
+		case "", "application/json", "text/event-stream":
+		default:
+			if resp.StatusCode < 300 {
+				w.strange = media
+			}
+		}
 	}
+	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	open := events && (req.Method == http.MethodGet || method == "subscriptions/listen")
+	body := io.Reader(resp.Body)
+	framing := jsondoc.Whole
+	switch {
+	case open:
+		framing, body = jsondoc.Events, pace(req.Context(), body)
+	case events:
+		framing, body = jsondoc.Events, &brief{Reader: body, most: int64(w.bounds.Bytes) + eventNames, refused: w.refuse(seen)}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{jsondoc.Counted(body, framing, w.bounds, w.refuse(seen)), resp.Body}
 	if resp.StatusCode >= 300 {
 		w.refused, w.after = resp.StatusCode, source.RetryAfter(resp)
 		return resp, nil
 	}
-	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 	switch {
-	case events && (req.Method == http.MethodGet || method == "subscriptions/listen"):
+	case open:
 		w.streams++
-		resp.Body = &stream{ReadCloser: resp.Body, end: sync.OnceFunc(w.ended)}
+		resp.Body = &stream{ReadCloser: resp.Body, end: sync.OnceFunc(func() {
+			w.mu.Lock()
+			w.streams--
+			closed := w.closed
+			w.mu.Unlock()
+			if !closed {
+				w.changed() // changes until the next stream are not heard
+			}
+		})}
 	case method == "tools/list":
 		w.list = &copied{ReadCloser: resp.Body, events: events, limit: w.limit}
 		resp.Body = w.list
@@ -72,16 +104,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// strangeType returns the media type of a successful answer that no server of MCP gives.
-func strangeType(resp *http.Response) string {
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // empty where there is none
-	if resp.StatusCode >= 300 || media == "" || media == "application/json" || media == "text/event-stream" {
-		return ""
-	}
-	return media
-}
-
-// methodOf returns the method of a JSON-RPC request, "" where there is none.
+// methodOf returns the method of a JSON-RPC request, or "".
 func methodOf(req *http.Request) string {
 	if req.Method != http.MethodPost || req.GetBody == nil {
 		return ""
@@ -98,15 +121,19 @@ func methodOf(req *http.Request) string {
 	return m.Method
 }
 
-// ended notes that a stream has ended: what the server says until there is another one is
-// not heard.
-func (w *wire) ended() {
-	w.mu.Lock()
-	w.streams--
-	closed := w.closed
-	w.mu.Unlock()
-	if !closed {
-		w.changed()
+// eventNames bounds the bytes of the events of an answer in addition to their messages.
+const eventNames = 1 << 20
+
+// refuse returns a function that notes an answer beyond its bounds, and tells the call that it
+// answers, unless seen is nil.
+func (w *wire) refuse(seen *sight) func(error) {
+	return func(err error) {
+		if seen != nil {
+			seen.large.Store(true)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.large = source.TooMuch(err)
 	}
 }
 
@@ -125,37 +152,32 @@ func (w *wire) older() bool {
 	return w.posted == http.StatusBadRequest || w.posted == http.StatusNotFound || w.posted == http.StatusMethodNotAllowed
 }
 
-func (w *wire) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closed = true
-}
-
-// reset forgets what was seen before a request.
+// reset forgets the observations of earlier requests.
 func (w *wire) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refused, w.after, w.err, w.list = 0, 0, nil, nil
+	w.refused, w.after, w.err, w.list, w.large = 0, 0, nil, nil, nil
 }
 
-// explain returns what was seen in place of an error of the SDK, which may only follow
-// from it.
+// explain replaces an error of the SDK by its observed cause, if there is any.
 func (w *wire) explain(doing string, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var said *jsonrpc.Error
 	switch {
+	case w.large != nil:
+		err = w.large
 	case w.err != nil && !errors.Is(w.err, context.Canceled):
 		err = w.err
 	case w.refused != 0 && !errors.As(err, &said) && !w.authorizes:
 		err = fmt.Errorf("the server answers %d %s", w.refused, http.StatusText(w.refused))
 	case w.refused == 0 && w.strange != "":
-		err = fmt.Errorf("it is no MCP server: it answers %s, which may be a login page", w.strange)
+		err = fmt.Errorf("it is not an MCP server: it answers %s, which may be a login page", w.strange)
 	}
 	return source.Refusal(w.refused, w.after, fmt.Errorf("%s: %w", doing, err))
 }
 
-// messages returns those of the last list.
+// messages returns the messages of the last list.
 func (w *wire) messages() [][]byte {
 	w.mu.Lock()
 	list := w.list
@@ -166,7 +188,7 @@ func (w *wire) messages() [][]byte {
 	return list.messages()
 }
 
-// stream is a body that tells when it has ended.
+// stream is a body that reports its end.
 type stream struct {
 	io.ReadCloser
 	end func()
@@ -186,7 +208,7 @@ func (s *stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// copied is a body of which a copy is kept.
+// copied is a body that keeps a copy.
 type copied struct {
 	io.ReadCloser
 	events bool // it is a stream of events

@@ -19,44 +19,42 @@ import (
 	awssign "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
-
-	"github.com/toolstream/toolstream/internal/webhook"
 )
 
 // The kinds of credentials.
 const (
 	Bearer = "bearer" // a token in the header Authorization
 	Header = "header" // a value in another header
-	OAuth  = "oauth"  // a client's id and secret, for which a token is fetched
-	AWS    = "aws"    // the secret of an access key, with which requests are signed (Signature Version 4)
+	OAuth  = "oauth"  // a client's id and secret, which fetch a token
+	AWS    = "aws"    // the secret of an access key, which signs requests (Signature Version 4)
 
-	Exchange = "exchange" // a client's id and secret, for which the token of a caller is exchanged (RFC 8693)
+	Exchange = "exchange" // a client's id and secret, which exchange the token of a caller (RFC 8693)
 
 	Variable = "variable" // an environment variable of a command
-	Hook     = "hook"     // what senders of events prove themselves with: it is sent to nobody
+	Hook     = "hook"     // signs incoming events, and is never sent
 )
 
 var kinds = []string{Bearer, Header, OAuth, AWS, Exchange, Variable, Hook}
 
-// Credential is a secret that sources may be asked with, or that their events are signed
-// with: an operator's, of which tenants know the name alone.
+// Credential is a secret of the operator for requests to sources, or for the signatures of
+// their events. Tenants know only its name.
 type Credential struct {
 	Kind     string   `json:"kind"`
-	Hosts    []string `json:"hosts,omitempty"`     // host or host:port: the only ones that it is sent to
-	Tenants  []string `json:"tenants,omitempty"`   // that may use it; the operator's alone where there are none; "*" is any
-	Header   string   `json:"header,omitempty"`    // of kind header, and of kind hook but for the scheme standard
-	Scheme   string   `json:"scheme,omitempty"`    // of kind hook, as package webhook names it
+	Hosts    []string `json:"hosts,omitempty"`     // host or host:port: it is sent to no other host
+	Tenants  []string `json:"tenants,omitempty"`   // that may use it; empty: only the operator; "*" is any
+	Header   string   `json:"header,omitempty"`    // of kind header, and of kind hook except with the scheme standard
+	Scheme   string   `json:"scheme,omitempty"`    // of kind hook, such as HookStandard
 	ClientID string   `json:"client_id,omitempty"` // of kinds oauth and exchange, and the access key's id of kind aws
-	TokenURL string   `json:"token_url,omitempty"` // where tokens are: of kind exchange, and of kind oauth unless the MCP server says it
+	TokenURL string   `json:"token_url,omitempty"` // address of tokens: for kind exchange, and for kind oauth unless the MCP server declares it
 	Scope    string   `json:"scope,omitempty"`     // with token_url
 	Audience string   `json:"audience,omitempty"`  // of kind exchange: whom tokens are for
 	Variable string   `json:"variable,omitempty"`  // of kind variable: its name
-	Commands []string `json:"commands,omitempty"`  // of kind variable: with all arguments, the only ones that get it
+	Commands []string `json:"commands,omitempty"`  // of kind variable: the only commands that get it, with all arguments
 	Env      string   `json:"env,omitempty"`       // environment variable that holds the secret
 	File     string   `json:"file,omitempty"`      // file that holds it, read at every connection
 }
 
-// Validate says what is wrong with a credential as it is set.
+// Validate returns the mistake in the settings of a credential, if any.
 func (c Credential) Validate() error {
 	switch {
 	case !slices.Contains(kinds, c.Kind):
@@ -64,10 +62,7 @@ func (c Credential) Validate() error {
 	case (c.Env == "") == (c.File == ""):
 		return fmt.Errorf("set either env or file to where the secret is")
 	case c.Kind == Hook:
-		if len(c.Hosts) > 0 || c.ClientID != "" {
-			return fmt.Errorf("hosts and client_id are not for kind hook, which is sent to nobody")
-		}
-		return webhook.Proof{Scheme: c.Scheme, Header: c.Header}.Validate()
+		return c.validHook()
 	case c.Kind == Variable:
 		return c.validVariable()
 	case c.Variable != "" || len(c.Commands) > 0:
@@ -88,7 +83,7 @@ func (c Credential) Validate() error {
 	return nil
 }
 
-// variableForm is that of the name of an environment variable.
+// variableForm matches the name of an environment variable.
 var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (c Credential) validVariable() error {
@@ -103,8 +98,7 @@ func (c Credential) validVariable() error {
 	return nil
 }
 
-// For reports whether a tenant may use the credential. Operator is the tenant who does
-// where the settings name none.
+// For reports whether a tenant may use the credential: operator, if the settings name no tenants.
 func (c Credential) For(tenant, operator string) bool {
 	if len(c.Tenants) == 0 {
 		return tenant == operator
@@ -125,16 +119,17 @@ func (c Credential) Value() (string, error) {
 	value = strings.TrimSpace(value)
 	switch {
 	case value == "":
-		return "", fmt.Errorf("there is no secret in %s%s", c.Env, c.File)
+		return "", fmt.Errorf("%s%s holds no secret", c.Env, c.File)
 	case strings.ContainsAny(value, "\r\n"):
 		return "", fmt.Errorf("the secret in %s%s is not one line", c.Env, c.File)
 	}
 	return value, nil
 }
 
-// Secret returns how the credential is sent. For kind oauth it is only where the credential
-// says where tokens are, which client fetches; one of kind exchange is then a token of the
-// client itself. Plain says that it may be sent over a connection that is not encrypted.
+// Secret returns the secret to send for the credential, with its header and hosts. A credential
+// of kind oauth is sent only if it has a token_url, from which client fetches tokens. For kind
+// exchange it sends the client's own tokens, not a caller's. Plain allows connections that are
+// not encrypted.
 func (c Credential) Secret(plain bool, client *http.Client) (Secret, error) {
 	value, err := c.Value()
 	if err != nil {
@@ -156,8 +151,8 @@ func (c Credential) Secret(plain bool, client *http.Client) (Secret, error) {
 	return s, nil
 }
 
-// Exchanged returns how a token is sent for which client exchanges that of a caller, who is
-// then known as such where it is sent to. The caller's own is sent to the token_url alone.
+// Exchanged returns how the exchanged token of a caller is sent, which identifies the caller to
+// the source. The caller's own token is sent only to the token_url.
 func (c Credential) Exchanged(plain bool, client *http.Client, token string) (Secret, error) {
 	value, err := c.Value()
 	if err != nil {
@@ -175,11 +170,11 @@ func (c Credential) Exchanged(plain bool, client *http.Client, token string) (Se
 // tokenTimeout bounds how long a token is waited for.
 const tokenTimeout = 30 * time.Second
 
-// ErrToken is wrapped by the error of a request for which no token is to be had.
+// ErrToken is wrapped by the error of a request that gets no token.
 var ErrToken = errors.New("no token")
 
-// fetchToken returns what sets a token that is fetched with client credentials (RFC 6749,
-// section 4.4) or with more, and again shortly before it expires.
+// fetchToken returns a function that sets a token on a request. It fetches the token with client
+// credentials (RFC 6749, section 4.4) or with more, and again shortly before it expires.
 func (c Credential) fetchToken(secret string, client *http.Client, more url.Values) func(*http.Request) error {
 	bounded := *client
 	bounded.Timeout = tokenTimeout
@@ -199,11 +194,10 @@ func (c Credential) fetchToken(secret string, client *http.Client, more url.Valu
 	}
 }
 
-// awsHost is that of a service of a region. The name of a service in it is also that in
-// signatures.
+// awsHost matches the host of a service in a region. Signatures contain the name of the service.
 var awsHost = regexp.MustCompile(`^([a-z0-9-]+)\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
 
-// signAWS returns what signs requests.
+// signAWS returns a function that signs requests.
 func signAWS(key, secret string) func(*http.Request) error {
 	signer := awssign.NewSigner()
 	return func(req *http.Request) error {
@@ -217,16 +211,10 @@ func signAWS(key, secret string) func(*http.Request) error {
 				return err
 			}
 		}
-		service, region := "apigateway", "us-east-1" // of what stands in for AWS
+		service, region := "apigateway", "us-east-1" // of an emulator of AWS
 		if m := awsHost.FindStringSubmatch(req.URL.Hostname()); m != nil {
 			service, region = m[1], m[2]
 		}
 		return signer.SignHTTP(req.Context(), aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, req, fmt.Sprintf("%x", sha256.Sum256(body)), service, region, time.Now())
 	}
-}
-
-// Proof returns how the senders of events prove themselves, of kind hook.
-func (c Credential) Proof() (webhook.Proof, error) {
-	value, err := c.Value()
-	return webhook.Proof{Scheme: c.Scheme, Header: c.Header, Secret: value}, err
 }

@@ -1,4 +1,4 @@
-package webhook
+package outbound
 
 import (
 	"net/http"
@@ -8,23 +8,19 @@ import (
 	"time"
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // standardSecret has the form that Standard Webhooks gives secrets.
 const standardSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 func TestStandardWebhooks(t *testing.T) {
+	t.Setenv("SOURCE_TOKEN", standardSecret)
 	body := []byte(`{"test": 2432232314}`)
 	sign := func(secret string, at time.Time) string {
-		hook, err := standard.NewWebhook(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := hook.Sign("msg_p5jXN8AQM9LWM0D4loKWxJek", at, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+		hook := check.Value(standard.NewWebhook(secret))(t)
+		return check.Value(hook.Sign("msg_p5jXN8AQM9LWM0D4loKWxJek", at, body))(t)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -52,7 +48,7 @@ func TestStandardWebhooks(t *testing.T) {
 			header.Set("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek")
 			header.Set("webhook-timestamp", strconv.FormatInt(tc.at.Unix(), 10))
 			header.Set("webhook-signature", tc.signature)
-			if err := (Proof{Scheme: Standard, Secret: standardSecret}).Verify(header, []byte(tc.body)); (err == nil) != tc.want {
+			if err := (Credential{Kind: Hook, Scheme: HookStandard, Env: "SOURCE_TOKEN"}).Verify(header, []byte(tc.body)); (err == nil) != tc.want {
 				t.Errorf("a signature %s: %v, want taken %v", name, err, tc.want)
 			}
 		}
@@ -62,41 +58,32 @@ func TestStandardWebhooks(t *testing.T) {
 // The signatures were made with: printf BODY | openssl dgst -sha1 -hmac s3cret
 func TestSignaturesOfTheBodyAndKeys(t *testing.T) {
 	const body = `{"source":"crud","event":"services","operation":"update"}`
+	t.Setenv("SOURCE_TOKEN", "s3cret")
 	for _, tc := range []struct {
 		scheme, header, value, body string
 		want                        bool
 	}{
-		{HMACSHA1, "X-Kong-Signature", "sha1=e258d9b87b2e3b30eb4f502b63580e387e94ffd7", body, true},
-		{HMACSHA1, "X-Kong-Signature", "e258d9b87b2e3b30eb4f502b63580e387e94ffd7", body, true},
-		{HMACSHA1, "X-Kong-Signature", "sha1=e258d9b87b2e3b30eb4f502b63580e387e94ffd7", body + " ", false},
-		{HMACSHA1, "X-Kong-Signature", "sha256=6df9fe967e70c6a04fee4ab1832b7d795d57c594661c797d1080e7c6b3c9ab44", body, false},
-		{HMACSHA256, "X-Hub-Signature-256", "sha256=6df9fe967e70c6a04fee4ab1832b7d795d57c594661c797d1080e7c6b3c9ab44", body, true},
-		{HMACSHA256, "X-Hub-Signature-256", "sha256=", body, false},
-		{HMACSHA256, "X-Hub-Signature-256", "sha256=none", body, false},
-		{HMACSHA256, "Another", "sha256=6df9fe967e70c6a04fee4ab1832b7d795d57c594661c797d1080e7c6b3c9ab44", body, false},
-		{Key, "X-Api-Key", "s3cret", body, true},
-		{Key, "X-Api-Key", "s3cre", body, false},
-		{Key, "X-Api-Key", "", body, false},
-		{Key, "Another", "s3cret", body, false},
+		{HookHMACSHA1, "X-Kong-Signature", "sha1=e258d9b87b2e3b30eb4f502b63580e387e94ffd7", body, true},
+		{HookHMACSHA1, "X-Kong-Signature", "e258d9b87b2e3b30eb4f502b63580e387e94ffd7", body, true},
+		{HookHMACSHA1, "X-Kong-Signature", "sha1=e258d9b87b2e3b30eb4f502b63580e387e94ffd7", body + " ", false},
+		{HookHMACSHA1, "X-Kong-Signature", "sha256=6df9fe967e70c6a04fee4ab1832b7d795d57c594661c797d1080e7c6b3c9ab44", body, false},
+		{HookHMACSHA256, "X-Hub-Signature-256", "sha256=6df9fe967e70c6a04fee4ab1832b7d795d57c594661c797d1080e7c6b3c9ab44", body, true},
+		{HookHMACSHA256, "X-Hub-Signature-256", "sha256=", body, false},
+		{HookHMACSHA256, "X-Hub-Signature-256", "sha256=none", body, false},
+		{HookHMACSHA256, "Another", "sha256=6df9fe967e70c6a04fee4ab1832b7d795d57c594661c797d1080e7c6b3c9ab44", body, false},
+		{HookKey, "X-Api-Key", "s3cret", body, true},
+		{HookKey, "X-Api-Key", "s3cre", body, false},
+		{HookKey, "X-Api-Key", "", body, false},
+		{HookKey, "Another", "s3cret", body, false},
 	} {
 		headers := http.Header{}
 		headers.Set(tc.header, tc.value)
-		p := Proof{Scheme: tc.scheme, Header: tc.header, Secret: "s3cret"}
+		p := Credential{Kind: Hook, Scheme: tc.scheme, Header: tc.header, Env: "SOURCE_TOKEN"}
 		if tc.header == "Another" {
 			p.Header = "X-Api-Key"
 		}
 		if err := p.Verify(headers, []byte(tc.body)); (err == nil) != tc.want {
 			t.Errorf("%s: %s: %v, want taken %v", tc.scheme, tc.value, err, tc.want)
-		}
-	}
-}
-
-func TestProofsAreChecked(t *testing.T) {
-	for p, want := range map[Proof]bool{
-		{Scheme: Standard}: true, {Scheme: Standard, Header: "x"}: false, {Scheme: Key, Header: "x"}: true, {Scheme: Key}: false, {Scheme: "md5", Header: "x"}: false, {}: false,
-	} {
-		if err := p.Validate(); (err == nil) != want {
-			t.Errorf("%+v: %v", p, err)
 		}
 	}
 }

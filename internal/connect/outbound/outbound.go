@@ -25,7 +25,11 @@ var ErrAddress = errors.New("the address is not public")
 // ErrTooLarge is wrapped by the error of reading a body beyond its limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Policy says which addresses may be reached beside the public ones.
+// ErrRedirect is wrapped by the error of a request that is redirected to a host that it must not
+// reach.
+var ErrRedirect = errors.New("it redirects to another host")
+
+// Policy defines which addresses may be reached in addition to the public ones.
 type Policy struct {
 	Private  []netip.Prefix // for sources that ask for private addresses
 	Loopback bool           // loopback, for every source
@@ -33,18 +37,17 @@ type Policy struct {
 }
 
 // special are the addresses that are not public (IANA's special-purpose registries,
-// RFC 6890), and those that embed an IPv4 address, which may be none.
+// RFC 6890), and ranges that embed an IPv4 address, which may not be public.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
 	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-	"::/128", "::1/128", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8",
+	"::/128", "::1/128", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
 )
 
-// ordinary are the private addresses of ordinary hosts: none that a cloud answers
-// metadata at.
+// ordinary are the private addresses of ordinary hosts; clouds answer metadata at none of them.
 var ordinary = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 
-// metadata are the addresses in ordinary ranges at which clouds answer with the machine's
+// metadata are addresses in ordinary ranges where clouds answer with the machine's
 // own credentials.
 var metadata = prefixes("fd00:ec2::254/128", "fd20:ce::254/128")
 
@@ -65,7 +68,7 @@ func within(list []netip.Prefix, ip netip.Addr) bool {
 	return false
 }
 
-// check says why a source may not reach an address, or nil. Private says that it asks for
+// check returns an error if a source may not reach an address. Private says that it asks for
 // private ones.
 func (p Policy) check(ip netip.Addr, private bool) error {
 	ip = ip.Unmap().WithZone("")
@@ -92,10 +95,12 @@ const (
 // Transports are the connections of all clients of one policy.
 type Transports struct {
 	public, private, strict *http.Transport
+
+	calls bool // ForCalls was called
 }
 
-// NewTransports returns the transports of a policy. Proxies of the environment are not
-// used: they would dial what the policy has not seen.
+// NewTransports returns the transports of a policy. They use no proxies of the environment: a
+// proxy would dial addresses that the policy has not checked.
 func NewTransports(p Policy) *Transports {
 	return &Transports{public: transport(p, false), private: transport(p, true), strict: transport(Policy{}, false)}
 }
@@ -114,9 +119,10 @@ func transport(p Policy, private bool) *http.Transport {
 	}
 }
 
-// ForCalls has the transports wait for an answer as long as the context of a request says,
-// and keep as many connections to a host as there are requests to it at once.
+// ForCalls makes the transports wait for an answer as long as the context of a request allows,
+// and keep a connection to a host for each of atOnce requests. No redirect leaves the host.
 func (t *Transports) ForCalls(atOnce int) *Transports {
+	t.calls = true
 	for _, one := range []*http.Transport{t.public, t.private, t.strict} {
 		one.ResponseHeaderTimeout, one.MaxIdleConnsPerHost = 0, atOnce
 	}
@@ -130,28 +136,29 @@ func (t *Transports) Close() {
 	t.strict.CloseIdleConnections()
 }
 
-// Options are those of one client.
+// Options are the options of a client.
 type Options struct {
 	Private bool   // private addresses may be reached, as far as the policy allows
 	Strict  bool   // without Private: public addresses alone are reached, whatever the policy allows every source
-	Limit   int64  // bytes of a body, decompressed; of a stream of events there is none
+	Limit   int64  // bytes of a body, decompressed; streams of events have no limit
 	Secret  Secret // sent with requests to its hosts
-	Only    bool   // no other hosts than those of Secret are reached
+	Only    bool   // only hosts of Secret are reached
 }
 
-// Secret is a header that is sent to some hosts, or what signs requests to them.
+// Secret is a header that is sent to some hosts, or a signature of requests to them.
 type Secret struct {
 	Header, Value string
 	Sign          func(*http.Request) error // in place of Header: changes the headers of a request
 	Hosts         []string                  // host or host:port
-	Plain         bool                      // also where the connection is not encrypted
+	Plain         bool                      // also if the connection is not encrypted
 }
 
 // maxRedirects bounds the redirects of a request.
 const maxRedirects = 5
 
 // Client returns a client. It has no time limit of its own beyond that for the first bytes
-// of an answer: requests have contexts.
+// of an answer: requests have contexts. A request that sends something stays on its scheme, host
+// and port, also when it is redirected: its body is for the host that it was sent to.
 func (t *Transports) Client(o Options) *http.Client {
 	next := t.public
 	switch {
@@ -162,13 +169,23 @@ func (t *Transports) Client(o Options) *http.Client {
 	}
 	return &http.Client{
 		Transport: &roundTripper{next: next, o: o},
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			first := via[0]
+			leaves := req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme
+			switch {
+			case leaves && (t.calls || !reads(first)):
+				return fmt.Errorf("%w: %s://%s", ErrRedirect, req.URL.Scheme, req.URL.Host)
+			case len(via) > maxRedirects:
 				return fmt.Errorf("more than %d redirects", maxRedirects)
 			}
 			return nil
 		},
 	}
+}
+
+// reads reports whether a request sends nothing but its address.
+func reads(req *http.Request) bool {
+	return req.Method == http.MethodGet || req.Method == http.MethodHead
 }
 
 type roundTripper struct {
@@ -186,7 +203,9 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context()) // a RoundTripper leaves the request as it is
 		req.Header.Del(s.Header)
 		if bound && (s.Plain || req.URL.Scheme == "https") {
-			if err := s.apply(req); err != nil {
+			if s.Sign == nil {
+				req.Header.Set(s.Header, s.Value)
+			} else if err := s.Sign(req); err != nil {
 				return nil, err
 			}
 		}
@@ -201,16 +220,8 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (s Secret) apply(req *http.Request) error {
-	if s.Sign != nil {
-		return s.Sign(req)
-	}
-	req.Header.Set(s.Header, s.Value)
-	return nil
-}
-
-// Bound reports whether a host, with its port where the address names one, is in a list of
-// hosts. An entry without a port is for every port.
+// Bound reports whether a host, with its port if the address names one, is in a list of hosts. An
+// entry without a port covers every port.
 func Bound(hosts []string, host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -3,6 +3,7 @@ package outbound
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,10 +11,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/webhook"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestOnlyPublicAddressesAreReached(t *testing.T) {
@@ -45,6 +47,7 @@ func TestOnlyPublicAddressesAreReached(t *testing.T) {
 		{"169.254.169.254", listed, true, true},
 		{"fd00:ec2::254", operator, true, false},
 		{"fe80::1%eth0", operator, true, false},
+		{"fec0::1", none, false, false}, {"feff::1", operator, true, false}, {"3fff:fff::1", none, false, false}, {"5f00::1", none, false, false},
 		{"100.100.100.200", operator, true, false},
 		{"255.255.255.255", operator, true, false},
 	} {
@@ -56,10 +59,7 @@ func TestOnlyPublicAddressesAreReached(t *testing.T) {
 
 func get(t *testing.T, c *http.Client, address string) (*http.Response, string, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
 	resp, err := c.Do(req)
 	if err != nil {
 		return nil, "", err
@@ -87,6 +87,52 @@ func TestNamesAndRedirectsAreJudgedByTheAddress(t *testing.T) {
 	}
 	if _, _, err := get(t, clients(t, Policy{Loopback: true, All: true}).Client(Options{Private: true}), byName); !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "169.254.169.254") {
 		t.Errorf("redirect to the metadata address: %v", err)
+	}
+}
+
+// A request that sends something stays on its host and port, whatever its answer says. Documents
+// may move, but not while their tools are called.
+func TestNoRedirectTakesABodyElsewhere(t *testing.T) {
+	var reached []string
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached = append(reached, r.Method+" other") }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, _ := strconv.Atoi(r.URL.Query().Get("status"))
+		switch {
+		case r.URL.Path == "/away":
+			http.Redirect(w, r, other.URL, status)
+		case status != 0:
+			http.Redirect(w, r, "/here", status)
+		default:
+			reached = append(reached, r.Method+" here")
+		}
+	}))
+	defer server.Close()
+	looks, calls := clients(t, Policy{Loopback: true}).Client(Options{}), clients(t, Policy{Loopback: true}).ForCalls(1).Client(Options{})
+	for _, tc := range []struct {
+		method, path string
+		client       *http.Client
+		want         map[int]string // by status; "" is a refusal
+	}{
+		{http.MethodPost, "/away", looks, map[int]string{301: "", 302: "", 303: "", 307: "", 308: ""}},
+		{http.MethodPut, "/away", looks, map[int]string{301: "", 307: ""}},
+		{http.MethodPost, "/here", looks, map[int]string{303: "GET here", 307: "POST here", 308: "POST here"}},
+		{http.MethodGet, "/away", looks, map[int]string{301: "GET other", 302: "GET other", 307: "GET other"}},
+		{http.MethodPost, "/away", calls, map[int]string{301: "", 302: "", 303: "", 307: "", 308: ""}},
+		{http.MethodGet, "/away", calls, map[int]string{301: "", 302: "", 303: "", 307: "", 308: ""}},
+		{http.MethodGet, "/here", calls, map[int]string{301: "GET here", 307: "GET here"}},
+	} {
+		for status, want := range tc.want {
+			reached = nil
+			req := check.Value(http.NewRequestWithContext(t.Context(), tc.method, fmt.Sprintf("%s%s?status=%d", server.URL, tc.path, status), strings.NewReader("secret")))(t)
+			resp, err := tc.client.Do(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if got := strings.Join(reached, " "); got != want || errors.Is(err, ErrRedirect) != (want == "") {
+				t.Errorf("%s %s, %d: reached %q, %v; want %q", tc.method, tc.path, status, got, err, want)
+			}
+		}
 	}
 }
 
@@ -167,9 +213,7 @@ func TestBoundHosts(t *testing.T) {
 
 func TestCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte("from-file\n"), 0o600))
 	t.Setenv("SOURCE_TOKEN", "from-env")
 	for _, tc := range []struct {
 		c             Credential
@@ -189,7 +233,7 @@ func TestCredentials(t *testing.T) {
 		{Kind: Bearer, Hosts: []string{"h"}, Env: "A", File: "b"}, {Kind: Header, Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, Hosts: []string{"h"}, Env: "A"},
 		{Kind: AWS, Hosts: []string{"h"}, Env: "A"}, {Kind: Bearer, TokenURL: "https://h", Hosts: []string{"h"}, Env: "A"}, {Kind: OAuth, ClientID: "me", Scope: "s", Hosts: []string{"h"}, Env: "A"},
 		{Kind: Variable, Variable: "A B", Commands: []string{"c"}, Env: "A"}, {Kind: Variable, Variable: "A", Env: "A"}, {Kind: Bearer, Hosts: []string{"h"}, Commands: []string{"c"}, Env: "A"},
-		{Kind: Hook, Scheme: webhook.Standard, Hosts: []string{"h"}, Env: "A"}, {Kind: Hook, Scheme: webhook.Key, Env: "A"}, {Kind: Bearer, Scheme: webhook.Standard, Hosts: []string{"h"}, Env: "A"},
+		{Kind: Hook, Scheme: HookStandard, Hosts: []string{"h"}, Env: "A"}, {Kind: Hook, Scheme: HookStandard, Header: "x", Env: "A"}, {Kind: Hook, Scheme: HookKey, Env: "A"}, {Kind: Hook, Scheme: "md5", Header: "x", Env: "A"}, {Kind: Bearer, Scheme: HookStandard, Hosts: []string{"h"}, Env: "A"},
 	} {
 		if wrong.Validate() == nil {
 			t.Errorf("%+v is taken", wrong)
@@ -207,23 +251,15 @@ func TestCredentials(t *testing.T) {
 func TestAWSRequestsAreSignedForTheirRegion(t *testing.T) {
 	t.Setenv("SOURCE_TOKEN", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 	c := Credential{Kind: AWS, ClientID: "AKIDEXAMPLE", Hosts: []string{"amazonaws.com"}, Env: "SOURCE_TOKEN"}
-	s, err := c.Secret(false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(c.Secret(false, nil))(t)
 	for address, scope := range map[string]string{
 		"https://apigateway.eu-west-1.amazonaws.com/restapis?limit=500": "/eu-west-1/apigateway/aws4_request, SignedHeaders=host;x-amz-date, Signature=",
 		"https://apigateway.cn-north-1.amazonaws.com.cn/restapis":       "/cn-north-1/apigateway/aws4_request",
 		"http://127.0.0.1:5000/restapis":                                "/us-east-1/apigateway/aws4_request",
 		"https://apigateway.eu-west-1.amazonaws.com.evil.example/x?y=1": "/us-east-1/apigateway/aws4_request",
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Sign(req); err != nil {
-			t.Fatal(err)
-		}
+		req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
+		check.OK(t, s.Sign(req))
 		if got := req.Header.Get("Authorization"); !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(got, scope) {
 			t.Errorf("%s: %s, want %s", address, got, scope)
 		}
@@ -233,19 +269,11 @@ func TestAWSRequestsAreSignedForTheirRegion(t *testing.T) {
 // The signature covers the body, which is sent all the same.
 func TestAWSRequestsAreSignedWithTheirBody(t *testing.T) {
 	t.Setenv("SOURCE_TOKEN", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
-	s, err := Credential{Kind: AWS, ClientID: "AKIDEXAMPLE", Hosts: []string{"h"}, Env: "SOURCE_TOKEN"}.Secret(false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(Credential{Kind: AWS, ClientID: "AKIDEXAMPLE", Hosts: []string{"h"}, Env: "SOURCE_TOKEN"}.Secret(false, nil))(t)
 	signatures := map[string]bool{}
 	for _, body := range []string{`{"maxResults":100}`, `{"maxResults":200}`} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://agent-registry.eu-west-1.api.aws/registries/a", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Sign(req); err != nil {
-			t.Fatal(err)
-		}
+		req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://agent-registry.eu-west-1.api.aws/registries/a", strings.NewReader(body)))(t)
+		check.OK(t, s.Sign(req))
 		if sent, err := io.ReadAll(req.Body); err != nil || string(sent) != body {
 			t.Errorf("sent %q, %v", sent, err)
 		}
@@ -277,16 +305,11 @@ func TestTokensAreFetchedAndSentToBoundHostsAlone(t *testing.T) {
 	host := strings.TrimPrefix(server.URL, "http://")
 	t.Setenv("SOURCE_TOKEN", "s3cret")
 	c := Credential{Kind: OAuth, ClientID: "me", TokenURL: server.URL + "/token", Scope: "https://management.azure.com/.default", Hosts: []string{host}, Env: "SOURCE_TOKEN"}
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Validate())
 	all := NewTransports(Policy{Loopback: true})
 	defer all.Close()
 	get := func(hosts []string) error {
-		secret, err := c.Secret(true, all.Client(Options{Only: true, Secret: Secret{Hosts: c.Hosts}}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := check.Value(c.Secret(true, all.Client(Options{Only: true, Secret: Secret{Hosts: c.Hosts}})))(t)
 		secret.Hosts = hosts
 		client := all.Client(Options{Secret: secret})
 		for range 2 {

@@ -10,26 +10,26 @@ type Call struct {
 	Tool      string
 	Arguments json.RawMessage // an object
 
-	// Of a call that goes on where the server has asked for input: what it asked for, by its
-	// ids, and the state that it gave.
+	// Of a call that continues after input requests: the responses by id, and the state of the
+	// server.
 	InputResponses json.RawMessage
 	RequestState   string
 }
 
-// Answer is what a tool has answered.
+// Answer is the answer of a tool.
 type Answer struct {
 	Content    []json.RawMessage // content blocks, as the protocol has them
-	Structured json.RawMessage   // nil: there is none
-	IsError    bool              // the tool says that it has failed
+	Structured json.RawMessage   // may be nil
+	IsError    bool              // the tool reports that it has failed
 
-	// Where the server wants input before it goes on: what, by its ids, and the state to send
-	// back with it.
+	// If the server needs input to go on: its requests by id, and the state to send back with
+	// the responses.
 	NeedsInput    bool
 	InputRequests json.RawMessage
 	RequestState  string
 }
 
-// Conn is a connection on which tools are called, any number at once.
+// Conn is a connection to call tools. It may be used concurrently.
 type Conn interface {
 	// Call calls a tool. Its error is a *CallError, or the context's.
 	Call(ctx context.Context, c Call) (Answer, error)
@@ -40,8 +40,8 @@ type Conn interface {
 
 // CallError is the error of a call without an answer of the tool.
 type CallError struct {
-	Unsent  bool // the server has not got the call
-	Refused bool // it has, and answers with an error of the protocol
+	Unsent  bool // the call did not reach the server
+	Refused bool // the server answered with an error of the protocol
 	Err     error
 }
 

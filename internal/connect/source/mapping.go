@@ -10,15 +10,15 @@ import (
 	"github.com/theory/jsonpath"
 )
 
-// Mapping says by JSON paths (RFC 9535) where a list of APIs holds what is asked for.
+// Mapping reads a list of APIs by JSON paths (RFC 9535).
 type Mapping struct {
 	Items    string `json:"items" doc:"In a page of the list: the APIs, such as $.apis[?@.state == 'published']."`
 	Next     string `json:"next,omitempty" doc:"In a page: the address of the next one, or with cursor the value for that. Absent: there is one page."`
 	Cursor   string `json:"cursor,omitempty" doc:"The query parameter that asks for the next page."`
-	ID       string `json:"id" doc:"In an API: what tells it from the others."`
+	ID       string `json:"id" doc:"In an API: its id, unique in the list."`
 	Document string `json:"document" doc:"In an API: the address of its document or MCP server, or the document itself. Text that does not begin with $ is an address, with {id} in place of the id."`
-	Version  string `json:"version,omitempty" doc:"In an API: what changes with it, such as a version or a time. Where it has changed, the document is read at once, not after its own period."`
-	Kind     string `json:"kind,omitempty" enum:"openapi,mcp" doc:"What the addresses are of; absent: openapi."`
+	Version  string `json:"version,omitempty" doc:"In an API: a value that changes with the API, such as a version or a time. If the value has changed, the document is read at once, not after its own period."`
+	Kind     string `json:"kind,omitempty" enum:"openapi,mcp" doc:"Kind of the sources at the addresses; absent: openapi."`
 }
 
 // Validate checks a mapping. The error is a *schema.Invalid.
@@ -55,8 +55,8 @@ func (m *Mapping) Validate() error {
 	return nil
 }
 
-// What may be left out of a path before it is checked for what would multiply the work:
-// texts, and the functions of two arguments.
+// Parts removed from a path before it is checked for selectors that multiply the work: texts, and
+// functions of two arguments.
 var (
 	literals  = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"`)
 	functions = regexp.MustCompile(`(?:match|search)\([^(),]*,[^(),]*\)`)
@@ -64,9 +64,9 @@ var (
 
 const maxPath = 512 // bytes
 
-// parsePath reads a path whose work grows with the document alone: tenants write paths,
-// and documents. One that looks everywhere, or at the same more than once, could be made
-// to run forever.
+// parsePath reads a path whose work grows only with the document: tenants write paths, and
+// documents. A path that searches everywhere, or the same part more than once, could be made to
+// run forever.
 func parsePath(path string) (*jsonpath.Path, error) {
 	bare := functions.ReplaceAllString(literals.ReplaceAllString(path, "''"), "")
 	if len(path) > maxPath || strings.Contains(bare, "..") || strings.Contains(bare, ",") || strings.Count(bare, "$") > 1 {

@@ -3,6 +3,8 @@ package source
 import (
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMappingsAreChecked(t *testing.T) {
@@ -39,9 +41,7 @@ func TestMappingsAreChecked(t *testing.T) {
 		}
 	}
 	spec := Spec{Kind: Events, URL: "https://portal.example/apis", Mapping: &good}
-	if err := spec.Validate(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, spec.Validate())
 	for _, wrong := range []Spec{
 		{Kind: Events, URL: "https://portal.example/apis"}, {Kind: MCP, URL: "https://mcp.example", Mapping: &good}, {Kind: Events, URL: "https://portal.example/apis", Mapping: &Mapping{}},
 		{Kind: Kong, URL: "https://admin.example"}, {Kind: Kong, URL: "https://admin.example", Proxy: "api.example"}, {Kind: MCP, URL: "https://mcp.example", Proxy: "https://api.example"},

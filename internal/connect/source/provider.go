@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Provider is where the tools of a provider are called that have no source that can be: they
-// were sent, or come from documents alone.
+// Provider is the place to call the tools of a provider without a callable source: tools that
+// were sent, or that come from documents alone.
 type Provider struct {
 	Kind         string   `json:"kind"`                    // mcp or openapi
-	URL          string   `json:"url,omitempty"`           // of the MCP server, or of the API in place of what its document says
-	Command      []string `json:"command,omitempty"`       // in place of url, of an MCP server that is started: one of crawl.commands
-	Credential   string   `json:"credential,omitempty"`    // one of crawl.credentials
+	URL          string   `json:"url,omitempty"`           // of the MCP server, or of the API in place of its document's
+	Command      []string `json:"command,omitempty"`       // instead of url, of an MCP server to start: an entry of crawl.commands
+	Credential   string   `json:"credential,omitempty"`    // an entry of crawl.credentials
 	AllowPrivate bool     `json:"allow_private,omitempty"` // as of sources
-	Tenants      []string `json:"tenants,omitempty"`       // whose tools they are; the operator's alone where there are none; "*" is any
+	Tenants      []string `json:"tenants,omitempty"`       // that own the tools; empty: only the operator; "*" is any
 }
 
 // Spec returns the provider as a source.
@@ -25,7 +25,7 @@ func (p Provider) Spec() Spec {
 	return s
 }
 
-// Validate says what is wrong with a provider as it is set.
+// Validate returns the mistake in the settings of a provider, if any.
 func (p Provider) Validate() error {
 	if p.Kind != MCP && p.Kind != OpenAPI {
 		return fmt.Errorf("kind is %q; it is mcp or openapi", p.Kind)
@@ -33,8 +33,8 @@ func (p Provider) Validate() error {
 	return p.Spec().Validate()
 }
 
-// For reports whether the provider's tools are those of a tenant. Operator is the tenant
-// whose they are where the settings name none.
+// For reports whether the provider's tools belong to a tenant. They belong to operator if the
+// settings name no tenants.
 func (p Provider) For(tenant, operator string) bool {
 	if len(p.Tenants) == 0 {
 		return tenant == operator

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -36,9 +37,7 @@ func TestSpecsAreChecked(t *testing.T) {
 		`{"kind":"mcp","url":"https://host","provider":" a"}`:       "/provider",
 	} {
 		var s Spec
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &s))
 		err := s.Validate()
 		var invalid *schema.Invalid
 		switch {

@@ -3,12 +3,12 @@ package flat
 import (
 	"iter"
 	"math"
-	"math/bits"
 	"slices"
+	"sync/atomic"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -17,8 +17,8 @@ import (
 // few enough that a change copies little.
 const blockSize = 64
 
-// change is what a slot is to hold: an entity with its quantised vectors, kind
-// by kind, and its words; or nothing, where the entity is deleted.
+// change is the new content of a slot: an entity with its quantised vectors, kind
+// by kind, and its words; or nothing, if the entity is deleted.
 type change struct {
 	slot   uint32
 	entity *entity
@@ -32,7 +32,7 @@ type quantised struct {
 	scales []float32
 }
 
-// add quantises vectors behind those that are there.
+// add quantises vectors and appends them.
 func (q *quantised) add(v *events.Vectors) {
 	stride := vector.Stride(v.Dimensions)
 	for _, x := range each(v) {
@@ -42,18 +42,8 @@ func (q *quantised) add(v *events.Vectors) {
 	}
 }
 
-// divide gives each change its part of the rows of all, in their order.
-func (q quantised) divide(changes []change, stride int) {
-	from := 0
-	for i := range changes {
-		to := from + changes[i].entity.counts.total()
-		changes[i].quantised = quantised{q.codes[from*stride : to*stride], q.scales[from:to]}
-		from = to
-	}
-}
-
-// of returns the rows of one kind.
-func (c *change) of(kind, stride int) ([]byte, []float32) {
+// rows returns the rows of one kind.
+func (c *change) rows(kind, stride int) ([]byte, []float32) {
 	if c.entity.deleted() {
 		return nil, nil
 	}
@@ -68,35 +58,40 @@ func (c *change) of(kind, stride int) ([]byte, []float32) {
 // block holds the entities of blockSize neighbouring slots and their quantised
 // vectors. It is immutable.
 type block struct {
-	live      uint64 // bit i: slot i holds an entity
-	providers uint64 // bit i: it is a provider
-	hidden    uint64 // bit i: it is in quarantine
-	flagged   uint64 // bit i: it has flags
-	entities  [blockSize]*entity
-	called    [blockSize]uint32                // as entities have it
-	owner     [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
-	rows      [kinds]rows
+	generation uint64 // no other block of the process has it; 0: the block is empty
+	live       uint64 // bit i: slot i holds an entity
+	providers  uint64 // bit i: it is a provider
+	hidden     uint64 // bit i: it is in quarantine
+	flagged    uint64 // bit i: it has flags
+	entities   [blockSize]*entity
+	called     [blockSize]uint32                // as entities have it
+	owner      [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
+	rows       [kinds]rows
 }
+
+// generations numbers the blocks of the process.
+var generations atomic.Uint64
 
 // rows are the quantised vectors of one kind, in the order of slots.
 type rows struct {
 	first  [blockSize + 1]uint32 // slot i has the rows from first[i] to first[i+1]
-	lacks  uint64                // bit i: slot i is live and has none
+	lacks  uint64                // bit i: slot i is live and lacks the vector
 	plain  bool                  // every slot has exactly one
 	codes  []byte
 	scales []float32
 }
 
-// of returns the rows of a run of slots.
-func (r *rows) of(from, to, stride int) ([]byte, []float32) {
+// between returns the rows of a run of slots.
+func (r *rows) between(from, to, stride int) ([]byte, []float32) {
 	a, b := int(r.first[from]), int(r.first[to])
 	return r.codes[a*stride : b*stride], r.scales[a:b]
 }
 
-// with returns a block in which some slots hold something else; of two changes
-// to one slot the later counts. stride is the bytes of a row.
+// with returns a copy of the block with some slots changed; the later of two changes
+// to one slot counts. stride is the bytes of a row. All kinds share one array, so that a scan is
+// one stream.
 func (b *block) with(changes []change, stride int) *block {
-	out := &block{live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, entities: b.entities, called: b.called, owner: b.owner}
+	out := &block{generation: generations.Add(1), live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, entities: b.entities, called: b.called, owner: b.owner}
 	var changed [blockSize]*change
 	for n := range changes {
 		c := &changes[n]
@@ -104,10 +99,36 @@ func (b *block) with(changes []change, stride int) *block {
 		out.set(i, c.entity)
 		changed[i] = c
 	}
-	out.fill(b, &changed, stride)
+	total := 0
+	for _, e := range out.entities {
+		if e != nil {
+			total += e.counts.total()
+		}
+	}
+	codes, scales := make([]byte, 0, total*stride), make([]float32, 0, total)
+	for kind := range kinds {
+		r := &out.rows[kind]
+		startCode, startScale := len(codes), len(scales)
+		for i := range blockSize {
+			r.first[i] = uint32(len(scales) - startScale)
+			var c []byte
+			var s []float32
+			if changed[i] != nil {
+				c, s = changed[i].rows(kind, stride)
+			} else {
+				c, s = b.rows[kind].between(i, i+1, stride)
+			}
+			codes, scales = append(codes, c...), append(scales, s...)
+		}
+		r.first[blockSize] = uint32(len(scales) - startScale)
+		r.codes, r.scales = codes[startCode:len(codes):len(codes)], scales[startScale:len(scales):len(scales)]
+		r.lacks = keep(out.live, func(i int) bool { return r.first[i] == r.first[i+1] })
+		r.plain = r.isPlain()
+	}
 	return out
 }
 
+// set changes a slot, but not its rows.
 func (b *block) set(i int, e *entity) {
 	bit := uint64(1) << i
 	b.live, b.providers, b.hidden, b.flagged = b.live&^bit, b.providers&^bit, b.hidden&^bit, b.flagged&^bit
@@ -130,37 +151,6 @@ func (b *block) set(i int, e *entity) {
 	}
 }
 
-// fill copies the rows, those of changed slots from their changes. All kinds
-// lie in one array, so that a scan is one stream.
-func (b *block) fill(old *block, changed *[blockSize]*change, stride int) {
-	total := 0
-	for _, e := range b.entities {
-		if e != nil {
-			total += e.counts.total()
-		}
-	}
-	codes, scales := make([]byte, 0, total*stride), make([]float32, 0, total)
-	for kind := range kinds {
-		r := &b.rows[kind]
-		startCode, startScale := len(codes), len(scales)
-		for i := range blockSize {
-			r.first[i] = uint32(len(scales) - startScale)
-			var c []byte
-			var s []float32
-			if changed[i] != nil {
-				c, s = changed[i].of(kind, stride)
-			} else {
-				c, s = old.rows[kind].of(i, i+1, stride)
-			}
-			codes, scales = append(codes, c...), append(scales, s...)
-		}
-		r.first[blockSize] = uint32(len(scales) - startScale)
-		r.codes, r.scales = codes[startCode:len(codes):len(codes)], scales[startScale:len(scales):len(scales)]
-		r.lacks = b.lacking(r)
-		r.plain = r.isPlain()
-	}
-}
-
 func (r *rows) isPlain() bool {
 	for i, first := range r.first {
 		if int(first) != i {
@@ -170,27 +160,7 @@ func (r *rows) isPlain() bool {
 	return true
 }
 
-func (b *block) lacking(r *rows) uint64 {
-	var out uint64
-	for live := b.live; live != 0; live &= live - 1 {
-		i := bits.TrailingZeros64(live)
-		if r.first[i] == r.first[i+1] {
-			out |= 1 << i
-		}
-	}
-	return out
-}
-
-// bytes returns what the quantised vectors take.
-func (b *block) bytes() int {
-	n := 0
-	for i := range b.rows {
-		n += len(b.rows[i].codes) + 4*len(b.rows[i].scales)
-	}
-	return n
-}
-
-// The kinds of row, in the order in which a record and a block hold them.
+// The kinds of row, in their order in records and blocks.
 const (
 	rowName = iota
 	rowFlat

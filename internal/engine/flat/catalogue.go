@@ -12,21 +12,20 @@ import (
 	"time"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/nearcopy"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Get returns an entity and its raw document, and whether it is there for the scope. What
-// is not takes no longer than what does not exist.
+// Get returns an entity and its raw document, and whether it is there for the scope. A
+// hidden entity takes no longer than a missing one.
 func (i *Index) Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (e schema.Entity, raw json.RawMessage, there bool, err error) {
 	if err := i.ready(ctx); err != nil {
 		return schema.Entity{}, nil, false, err
 	}
-	found := i.entity(ref)
+	found := i.tenants.entity(ref)
 	if found == nil || found.deleted() || !found.inScope(scope) {
 		return schema.Entity{}, nil, false, nil
 	}
@@ -45,7 +44,7 @@ func (i *Index) Named(ctx context.Context, tenant, name string, scope *policy.Sc
 	if err := i.ready(ctx); err != nil {
 		return nil, err
 	}
-	t, hash := i.find(tenant), nameHash(name)
+	t, hash := i.tenants.find(tenant), nameHash(name)
 	if t == nil || hash == 0 {
 		return nil, nil
 	}
@@ -71,8 +70,8 @@ func (i *Index) Named(ctx context.Context, tenant, name string, scope *policy.Sc
 // nameSeed keeps anybody from making names of the same hash.
 var nameSeed = maphash.MakeSeed()
 
-// nameHash returns what memory knows of a callable name, never 0 but for the empty one.
-// Names of the same hash are told apart by the records.
+// nameHash returns the hash of a callable name that is kept in memory, 0 only for the empty name.
+// Records tell names with the same hash apart.
 func nameHash(name string) uint32 {
 	if name == "" {
 		return 0
@@ -90,7 +89,7 @@ func (i *Index) List(ctx context.Context, tenant string, l index.Listing) ([]sch
 	if l.Limit < 1 {
 		return nil, "", fmt.Errorf("flat: a page of %d entities", l.Limit)
 	}
-	t := i.find(tenant)
+	t := i.tenants.find(tenant)
 	if t == nil {
 		return nil, "", nil
 	}
@@ -141,10 +140,10 @@ func (s *snapshot) following(l index.Listing, masks []uint64) []*entity {
 	return first
 }
 
-// Tools yields what grants know of every tool and provider of a tenant, in no order.
+// Tools yields the facts that grants match for every tool and provider of a tenant, in no order.
 func (i *Index) Tools(tenant string) iter.Seq[policy.Tool] {
 	return func(yield func(policy.Tool) bool) {
-		t := i.find(tenant)
+		t := i.tenants.find(tenant)
 		if t == nil {
 			return
 		}
@@ -159,32 +158,31 @@ func (i *Index) Tools(tenant string) iter.Seq[policy.Tool] {
 // Version returns the newest version applied of an entity, deletes included,
 // for as long as it is remembered.
 func (i *Index) Version(ref schema.Ref) (v schema.Version, deleted, known bool) {
-	e := i.entity(ref)
+	e := i.tenants.entity(ref)
 	if e == nil {
 		return schema.Version{}, false, false
 	}
 	return e.version, e.deleted(), true
 }
 
-// All yields every entity that Version knows, in no order. What changes
-// meanwhile may come as it was before or after.
+// All yields every entity that Version knows, in no order. An entity that changes meanwhile may be
+// yielded before or after its change.
 func (i *Index) All() iter.Seq[schema.Ref] {
 	return func(yield func(schema.Ref) bool) {
-		i.tenants.Range(func(_, t any) bool {
-			for _, e := range t.(*tenant).known() {
+		for _, t := range i.tenants.all() {
+			for _, e := range t.known() {
 				if !yield(e.ref) {
-					return false
+					return
 				}
 			}
-			return true
-		})
+		}
 	}
 }
 
 // Previous returns the document and the vectors that are stored of an entity.
-// The embedder takes from it what has not changed.
+// The embedder reuses the vectors of unchanged texts.
 func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool) {
-	found := i.entity(ref)
+	found := i.tenants.entity(ref)
 	if found == nil || found.deleted() {
 		return schema.Document{}, events.Vectors{}, false
 	}
@@ -197,30 +195,29 @@ func (i *Index) Previous(ref schema.Ref) (schema.Document, events.Vectors, bool)
 	return e.Document, r.vectors, err == nil
 }
 
-// Stats is what one tenant holds.
+// Stats counts the data of one tenant.
 type Stats struct {
 	Tools, Providers int
 	Bare             int       // tools without any vector: found by words alone
 	Quarantined      int       // tools and providers that searches leave out
 	Uncovered        int       // tools and providers whose fields had no room for much of the source
-	Pending          int       // tools that a language model is to be asked about
+	Pending          int       // tools that a language model will be asked about
 	PendingSince     time.Time // when the first of them was accepted
 	Vectors          int64     // bytes of the quantised vectors, in memory
 	Postings         int64     // bytes of the lexical index, in memory
 	Records          int64     // bytes of documents, raw documents and exact vectors, in the file
 }
 
-// Stats counts what every tenant holds.
+// Stats returns the counts of every tenant.
 func (i *Index) Stats() map[string]Stats {
 	out := map[string]Stats{}
-	i.tenants.Range(func(name, t any) bool {
-		s := t.(*tenant).now.Load().stats()
+	for name, t := range i.tenants.all() {
+		s := t.now.Load().stats()
 		if i.config.WordsOnly {
-			s.Bare = 0 // their vectors lie elsewhere
+			s.Bare = 0 // their vectors are elsewhere
 		}
-		out[name.(string)] = s
-		return true
-	})
+		out[name] = s
+	}
 	return out
 }
 
@@ -230,10 +227,28 @@ func (s *snapshot) stats() Stats {
 		providers := bits.OnesCount64(b.providers)
 		out.Providers += providers
 		out.Tools += bits.OnesCount64(b.live) - providers
-		out.Vectors += int64(b.bytes())
+		for i := range b.rows {
+			out.Vectors += int64(len(b.rows[i].codes) + 4*len(b.rows[i].scales))
+		}
 		for _, e := range b.entities {
-			if e != nil {
-				out.add(e)
+			if e == nil {
+				continue
+			}
+			out.Records += int64(e.place.Load().Size())
+			if e.ref.Kind == schema.KindTool && e.counts.total() == 0 {
+				out.Bare++
+			}
+			if e.quarantined {
+				out.Quarantined++
+			}
+			if e.uncovered {
+				out.Uncovered++
+			}
+			if e.pending {
+				out.Pending++
+				if out.PendingSince.IsZero() || e.accepted.Before(out.PendingSince) {
+					out.PendingSince = e.accepted
+				}
 			}
 		}
 	}
@@ -241,28 +256,8 @@ func (s *snapshot) stats() Stats {
 	return out
 }
 
-func (s *Stats) add(e *entity) {
-	s.Records += int64(e.place.Load().Size())
-	if e.ref.Kind == schema.KindTool && e.counts.total() == 0 {
-		s.Bare++
-	}
-	if e.quarantined {
-		s.Quarantined++
-	}
-	if e.uncovered {
-		s.Uncovered++
-	}
-	if e.pending {
-		s.Pending++
-		if s.PendingSince.IsZero() || e.accepted.Before(s.PendingSince) {
-			s.PendingSince = e.accepted
-		}
-	}
-}
-
-// Described returns the n tools, of those that the scope and the filters allow, whose names
-// and descriptions match a text best by BM25, best first, as the catalogue has
-// them. Fewer share a word with it, as a rule, in a small registry.
+// Described returns the n tools within the scope and the filters whose names and descriptions
+// match a text best by BM25, best first, as the catalogue has them. Fewer share a word with it, as a rule, in a small registry.
 //
 // The name, the tags and stems are part of it: of the tools that the labels of
 // Toolink and ToolBench ask for, 0.56 and 0.86 are among the first twenty, by
@@ -271,7 +266,7 @@ func (i *Index) Described(ctx context.Context, tenant, words string, scope *poli
 	if err := i.ready(ctx); err != nil {
 		return nil, err
 	}
-	t := i.find(tenant)
+	t := i.tenants.find(tenant)
 	if t == nil {
 		return nil, nil
 	}
@@ -296,16 +291,15 @@ func (i *Index) Described(ctx context.Context, tenant, words string, scope *poli
 	return out, nil
 }
 
-// Suppliers returns for each tool the tools that answer with what it requires:
-// those, few enough, whose response holds all words of a parameter's name. They
-// stand in the order of their ids, and are not to be changed. A tool that is not
-// there has none.
+// Suppliers returns for each tool the tools that answer with its required parameters: tools
+// whose response holds all words of a parameter's name, if they are few enough. They are in the
+// order of their ids, and must not be changed. A missing tool has no suppliers.
 func (i *Index) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
 	out := make([][]index.Supplier, len(tools))
 	if err := i.ready(ctx); err != nil {
 		return nil, err
 	}
-	t := i.find(tenant)
+	t := i.tenants.find(tenant)
 	if t == nil {
 		return out, nil
 	}
@@ -357,8 +351,8 @@ func (e *entity) requiredNames() ([]string, error) {
 // copiesOfSuppliers is how many tools are looked through for each supplier.
 const copiesOfSuppliers = 20
 
-// originals returns of tools those that are no copies of older ones of other providers: a
-// parameter is no less one tool's to answer with for being copied.
+// originals returns the tools that are not copies of older tools of other providers: copies do
+// not make a supplier less specific.
 func (s *snapshot) originals(slots []uint32) []uint32 {
 	if len(slots) < 2 {
 		return slots
@@ -368,7 +362,7 @@ func (s *snapshot) originals(slots []uint32) []uint32 {
 		return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.ref.ID, y.ref.ID))
 	})
 	var out []uint32
-	var tools []nearcopy.Tool
+	var tools []index.Sketched
 	for _, slot := range slots {
 		tool := s.at(slot).sketch.Tool()
 		if !s.copies(slot, &tool, out, tools) {
@@ -378,8 +372,8 @@ func (s *snapshot) originals(slots []uint32) []uint32 {
 	return out
 }
 
-// copies reports whether the tool in a slot is a copy of one of others.
-func (s *snapshot) copies(slot uint32, tool *nearcopy.Tool, others []uint32, tools []nearcopy.Tool) bool {
+// copies reports whether the tool in a slot is a copy of any of others.
+func (s *snapshot) copies(slot uint32, tool *index.Sketched, others []uint32, tools []index.Sketched) bool {
 	for i, other := range others {
 		if s.at(other).provider != s.at(slot).provider && tools[i].CopiedBy(tool) {
 			return true
@@ -388,8 +382,7 @@ func (s *snapshot) copies(slot uint32, tool *nearcopy.Tool, others []uint32, too
 	return false
 }
 
-// suppliersOf returns the other tools that answer with what the tool in a slot
-// takes.
+// suppliersOf returns the other tools that answer with the parameters of the tool in a slot.
 func (s *snapshot) suppliersOf(taker uint32, names []string) []index.Supplier {
 	shares := map[string]float64{}
 	another := func(slot uint32) bool { return slot != taker && s.isTool(slot) }

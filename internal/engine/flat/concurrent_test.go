@@ -7,7 +7,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -46,7 +48,7 @@ func TestSearchesDuringApply(t *testing.T) {
 					return nil
 				default:
 				}
-				found, err := i.Candidates(t.Context(), index.Lookup{Tenant: "tenant", Probe: probe, Model: everything(), N: n})
+				found, err := i.Candidates(t.Context(), index.Lookup{Tenant: "tenant", Probe: probe, Model: adaptertest.Weights(), N: n})
 				if err != nil {
 					return err
 				}
@@ -66,9 +68,7 @@ func TestSearchesDuringApply(t *testing.T) {
 		apply(t, i, uint64(round+2), batch...)
 	}
 	close(done)
-	if err := searchers.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, searchers.Wait())
 }
 
 // whole checks that there are n candidates, each of one version.
@@ -95,7 +95,7 @@ func whole(found []index.Candidate, n int) error {
 
 // Whoever is told that a change is indexed finds it, however the search and the
 // rest of the Apply overlap.
-func TestWhatIsKnownIsFound(t *testing.T) {
+func TestAnIndexedChangeIsFound(t *testing.T) {
 	const batches, size = 20, 200
 	i, m := open(t, t.TempDir()), newMaker(5)
 	first := func(batch int) schema.Ref {
@@ -113,7 +113,7 @@ func TestWhatIsKnownIsFound(t *testing.T) {
 			}
 			only := schema.Filters{IDs: []string{ref.ID}}
 			found, err := i.Candidates(t.Context(), index.Lookup{
-				Tenant: ref.Tenant, Filters: only, Probe: index.Probe{Query: text}, Model: everything(), N: 1,
+				Tenant: ref.Tenant, Filters: only, Probe: index.Probe{Query: text}, Model: adaptertest.Weights(), N: 1,
 			})
 			if err != nil || len(found) != 1 {
 				return fmt.Errorf("%s is known; found: %v, %v", ref.ID, found, err)
@@ -129,7 +129,5 @@ func TestWhatIsKnownIsFound(t *testing.T) {
 		}
 		apply(t, i, uint64(batch+1), changes...)
 	}
-	if err := asker.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, asker.Wait())
 }

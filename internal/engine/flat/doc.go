@@ -8,7 +8,7 @@
 // for as long as it lives. Sixty-four slots are a block: the quantised vectors
 // of their entities, row kind by row kind, so that a search streams through
 // what its model weighs and skips the rest. Blocks are immutable. A change
-// builds the blocks it touches anew and publishes them with one atomic store,
+// rebuilds the blocks it touches and publishes them with one atomic store,
 // so readers see one moment and never wait for a change to become durable.
 //
 // # Searching
@@ -24,8 +24,8 @@
 // The files are a log of segments (package segmentlog). A record holds an entity
 // whole: its quantised vectors and analysed words, which a start only copies,
 // its exact vectors, document and raw bytes; or the tombstone of a deleted
-// entity. Every batch ends with a record of the bus positions up to which all
-// of the log stands. A start verifies every byte. A batch that a crash left
+// entity. Every batch ends with a record of the bus positions that the log
+// has reached. A start verifies every byte. A batch that a crash left
 // unfinished is cut off. A log that is damaged is set aside, and the index
 // starts empty, at no positions: the bus builds it again.
 package flat

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/segmentlog"
+	"github.com/toolstream/toolstream/internal/bus/segmentlog"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -14,16 +14,16 @@ import (
 const eraseBatch = 1000
 
 // Erase forgets all entities of a tenant up to a revision, deleted ones included, and
-// writes the files anew without them. No change up to that revision may be applied
+// rewrites the files without them. No change up to that revision may be applied
 // afterwards: nothing remembers the versions. Calling it again is harmless, and completes
-// what an error or a crash left.
+// an erasure that an error or a crash interrupted.
 func (i *Index) Erase(ctx context.Context, tenant string, through uint64) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.ready(ctx); err != nil {
 		return err
 	}
-	t := i.find(tenant)
+	t := i.tenants.find(tenant)
 	if t == nil {
 		return nil
 	}
@@ -33,9 +33,23 @@ func (i *Index) Erase(ctx context.Context, tenant string, through uint64) error 
 			gone = append(gone, e)
 		}
 	}
-	// The log counts what is searched: it is deleted in whole batches before it goes.
+	// The log counts live entities: they are deleted in whole batches before they are removed.
 	for some := range slices.Chunk(gone, eraseBatch) {
-		if err := i.bury(some); err != nil {
+		b := &batch{state: i.state.Load().clone(), staged: map[schema.Ref]*record{}}
+		for _, e := range some {
+			if e.deleted() {
+				continue
+			}
+			r, err := newRecord(&events.Change{Ref: e.ref, Version: e.version, Op: events.OpDelete, Accepted: e.accepted})
+			if err != nil {
+				return fmt.Errorf("flat: erase: %w", err)
+			}
+			b.records = append(b.records, r)
+		}
+		if len(b.records) == 0 {
+			continue
+		}
+		if err := i.commit(b); err != nil {
 			return fmt.Errorf("flat: erase: %w", err)
 		}
 	}
@@ -48,38 +62,19 @@ func (i *Index) Erase(ctx context.Context, tenant string, through uint64) error 
 	}
 	i.tombstones = slices.DeleteFunc(i.tombstones, func(e *entity) bool { return erased[e.ref] })
 	if len(t.known()) == 0 {
-		i.tenants.Delete(tenant)
+		i.tenants.byName.Delete(tenant)
 	}
-	err := i.log.Scrub(func(p segmentlog.Place, b []byte, oldest bool) bool {
+	err := i.records.log.Scrub(func(p segmentlog.Place, b []byte, oldest bool) bool {
 		var m meta
 		if b[0] == typeEntity {
 			if _, err := decodeMeta(b, &m); err == nil && m.Tenant == tenant && m.Version.Revision <= through {
 				return false
 			}
 		}
-		return i.isCurrent(p, b, oldest)
-	}, i.moved)
+		return i.records.isCurrent(p, b, oldest)
+	}, i.records.moved)
 	if err != nil {
 		return fmt.Errorf("flat: erase: %w", err)
 	}
 	return nil
-}
-
-// bury deletes entities, as changes that come later would. It is called with mu held.
-func (i *Index) bury(some []*entity) error {
-	b := &batch{state: i.state.Load().clone(), staged: map[schema.Ref]*record{}}
-	for _, e := range some {
-		if e.deleted() {
-			continue
-		}
-		r, err := newRecord(&events.Change{Ref: e.ref, Version: e.version, Op: events.OpDelete, Accepted: e.accepted})
-		if err != nil {
-			return err
-		}
-		b.records = append(b.records, r)
-	}
-	if len(b.records) == 0 {
-		return nil
-	}
-	return i.commit(b)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -33,14 +34,10 @@ func TestErase(t *testing.T) {
 	gone := erasable("acme", 1, 20)
 	gone.Op, gone.Document, gone.Vectors, gone.Raw = events.OpDelete, nil, nil, nil
 	for at, c := range append(changes, gone) {
-		if err := i.Apply(t.Context(), []events.Change{c}, map[int]uint64{0: uint64(at + 1)}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, i.Apply(t.Context(), []events.Change{c}, map[int]uint64{0: uint64(at + 1)}))
 	}
 	for range 2 {
-		if err := i.Erase(t.Context(), "acme", 20); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, i.Erase(t.Context(), "acme", 20))
 	}
 	files, err := filepath.Glob(filepath.Join(place, "*"))
 	if err != nil || len(files) == 0 {
@@ -51,27 +48,20 @@ func TestErase(t *testing.T) {
 			t.Errorf("%s holds it: %v", path, err)
 		}
 	}
-	check := func(tools int) {
+	holds := func(tools int) {
 		t.Helper()
 		all := i.Stats()
 		if all["acme"].Tools != tools || all["other"].Tools != 300 {
 			t.Errorf("%+v", all)
 		}
 	}
-	check(0)
-	if err := i.Apply(t.Context(), []events.Change{erasable("acme", 1, 21)}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := i.Erase(t.Context(), "acme", 20); err != nil {
-		t.Fatal(err)
-	}
-	check(1)
+	holds(0)
+	check.OK(t, i.Apply(t.Context(), []events.Change{erasable("acme", 1, 21)}, nil))
+	check.OK(t, i.Erase(t.Context(), "acme", 20))
+	holds(1)
 	at := i.Positions()[0]
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
-	i = open(t, place)
-	check(1)
+	i = reopen(t, i)
+	holds(1)
 	if now := i.Positions()[0]; now != at {
 		t.Errorf("the position is %d, and was %d", now, at)
 	}

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -27,18 +28,14 @@ func TestOneProcessAtATime(t *testing.T) {
 func TestOpenFailsClearly(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, nil, 0o600))
 	if _, err := Open(t.Context(), config(t, file)); err == nil {
 		t.Error("a file opens as a folder")
 	}
 	if os.Geteuid() == 0 {
 		return // root may write everywhere
 	}
-	if err := os.Chmod(folder, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(folder, 0o500))
 	if _, err := Open(t.Context(), config(t, folder)); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a folder that cannot be written: %v", err)
 	}
@@ -50,7 +47,7 @@ func TestDiskFull(t *testing.T) {
 	folder, m := t.TempDir(), newMaker(2)
 	i := open(t, folder)
 	apply(t, i, 1, m.tool("tenant", "first"))
-	i.log.Flush = func(*os.File) error { return syscall.ENOSPC }
+	i.records.log.Flush = func(*os.File) error { return syscall.ENOSPC }
 	many := m.tools("tenant", 2000)
 	err := i.Apply(t.Context(), many, map[int]uint64{0: 2})
 	if _, permanent := stream.AsPermanent(err); !errors.Is(err, syscall.ENOSPC) || permanent {
@@ -61,10 +58,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	unsynced(i)
 	apply(t, i, 2, many...)
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
-	i = open(t, folder)
+	i = reopen(t, i)
 	if s := i.Stats()["tenant"]; s.Tools != 2001 || i.Positions()[0] != 2 {
 		t.Errorf("%d tools at position %d after a restart", s.Tools, i.Positions()[0])
 	}
@@ -86,9 +80,7 @@ func TestAfterClose(t *testing.T) {
 	c := m.tool("tenant", "first")
 	apply(t, i, 1, c)
 	for range 2 {
-		if err := i.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, i.Close())
 	}
 	if err := i.Apply(t.Context(), []events.Change{c}, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("apply: %v", err)
@@ -108,9 +100,7 @@ func TestOpenIsCancelled(t *testing.T) {
 	folder, m := t.TempDir(), newMaker(2)
 	i := open(t, folder)
 	apply(t, i, 1, m.tools("tenant", 1500)...)
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, i.Close())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Open(ctx, config(t, folder)); !errors.Is(err, context.Canceled) {
@@ -133,9 +123,7 @@ func TestTombstonesExpire(t *testing.T) {
 	}
 	apply(t, i, 4, m.tool("tenant", "back"))
 	expire := func() {
-		if err := i.Expire(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, i.Expire())
 	}
 	knows := func(c events.Change) bool { _, _, known := i.Version(c.Ref); return known }
 	now = now.Add(grace + 90*time.Minute)
@@ -147,10 +135,7 @@ func TestTombstonesExpire(t *testing.T) {
 	if knows(gone) || !knows(back) || !knows(old) {
 		t.Errorf("known after the first's grace time: %v, %v, %v", knows(gone), knows(back), knows(old))
 	}
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
-	i = open(t, folder)
+	i = reopen(t, i)
 	now = now.Add(time.Hour)
 	i.clock = func() time.Time { return now }
 	expire()

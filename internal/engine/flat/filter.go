@@ -5,11 +5,11 @@ import (
 	"slices"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// filter says which slots a lookup may choose from.
+// filter defines which slots a lookup may choose from.
 type filter struct {
 	tools, providers bool
 	owners           map[unique.Handle[string]]bool // nil: any
@@ -98,8 +98,8 @@ func (f *filter) mask(n int, b *block) uint64 {
 	return mask
 }
 
-// divide takes what is to come behind all others out of the slots of each block. It
-// returns both, and how many come before.
+// divide splits the slots of each block into entities that come first and entities that come after
+// all others, and counts the first.
 func (f *filter) divide(blocks []*block, open []uint64, n int) (before, behind []uint64, allowed int) {
 	if f.behind == nil {
 		return open, nil, n
@@ -123,7 +123,7 @@ func anyOf(some []unique.Handle[string], wanted map[unique.Handle[string]]bool) 
 	return slices.ContainsFunc(some, func(s unique.Handle[string]) bool { return wanted[s] })
 }
 
-// keep returns the bits of mask for which ok holds.
+// keep returns the bits of mask that ok accepts.
 func keep(mask uint64, ok func(i int) bool) uint64 {
 	for rest := mask; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)

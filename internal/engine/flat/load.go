@@ -12,18 +12,23 @@ import (
 
 	"github.com/sourcegraph/conc/pool"
 
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/segmentlog"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/bus/segmentlog"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 )
 
-// load fills the memory from the log: first it verifies all of it and notes the
-// newest record of each entity, then it reads the heads of those.
+// load fills the memory from the log: it verifies all records, notes the newest record of each
+// entity, and then reads their heads.
 func load(ctx context.Context, config Config) (_ *Index, err error) {
-	i := &Index{config: config, clock: time.Now}
+	all := &tenants{}
+	i := &Index{config: config, clock: time.Now, tenants: all, records: records{tenants: all}}
 	newest := state{Positions: map[int]uint64{}}
 	var mu sync.Mutex // guards newest and the index
-	i.log, err = segmentlog.Open(ctx, config.Path, config.format(), func(p segmentlog.Place, b []byte) error {
+	content := uint64(format)
+	if config.WordsOnly {
+		content |= 1 << 32
+	}
+	i.records.log, err = segmentlog.Open(ctx, config.Path, content, func(p segmentlog.Place, b []byte) error {
 		if len(b) > 0 && b[0] == typeState {
 			s := state{Positions: map[int]uint64{}}
 			if _, err := decodeMeta(b, &s); err != nil {
@@ -31,11 +36,11 @@ func load(ctx context.Context, config Config) (_ *Index, err error) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if i.at != (segmentlog.Place{}) && !p.After(i.at) {
+			if i.records.state != (segmentlog.Place{}) && !p.After(i.records.state) {
 				p.Discard()
 				return nil
 			}
-			i.setState(p)
+			i.records.setState(p)
 			newest = s
 			return nil
 		}
@@ -47,7 +52,9 @@ func load(ctx context.Context, config Config) (_ *Index, err error) {
 		e := newEntity(&m, len(b)-len(body), p)
 		mu.Lock()
 		defer mu.Unlock()
-		i.note(e)
+		if all.keepNewest(e) && e.deleted() {
+			i.tombstones = append(i.tombstones, e)
+		}
 		return nil
 	})
 	if err != nil {
@@ -55,13 +62,12 @@ func load(ctx context.Context, config Config) (_ *Index, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, i.log.Close())
+			err = errors.Join(err, i.records.log.Close())
 		}
 	}()
 	i.state.Store(&newest)
 	entities := 0
-	i.tenants.Range(func(name, v any) bool {
-		t := v.(*tenant)
+	for _, t := range all.all() {
 		var live []*entity
 		for _, e := range t.entities {
 			if !e.deleted() {
@@ -69,11 +75,9 @@ func load(ctx context.Context, config Config) (_ *Index, err error) {
 			}
 		}
 		entities += len(live)
-		err = t.load(ctx, live, newest.Dimensions)
-		return err == nil
-	})
-	if err != nil {
-		return nil, err
+		if err = t.load(ctx, live, newest.Dimensions); err != nil {
+			return nil, err
+		}
 	}
 	if entities != newest.Entities {
 		return nil, fmt.Errorf("%w: it holds %d entities, not %d", segmentlog.ErrDamaged, entities, newest.Entities)
@@ -81,21 +85,19 @@ func load(ctx context.Context, config Config) (_ *Index, err error) {
 	return i, nil
 }
 
-// note remembers the entity of a record if no record of it is newer.
-func (i *Index) note(e *entity) {
-	t, n := i.tenant(e.ref.Tenant), name{e.ref.Kind, e.ref.ID}
+// keepNewest keeps the entity of a record and reports true, unless another record of it is newer.
+func (ts *tenants) keepNewest(e *entity) bool {
+	t, n := ts.create(e.ref.Tenant), name{e.ref.Kind, e.ref.ID}
 	if old := t.entities[n]; old != nil {
 		before := *old.place.Load()
 		if !e.place.Load().After(before) {
 			e.place.Load().Discard()
-			return
+			return false
 		}
 		before.Discard()
 	}
 	t.entities[n] = e
-	if e.deleted() {
-		i.tombstones = append(i.tombstones, e)
-	}
+	return true
 }
 
 // loadSize is how many entities a start reads in one go, into whole blocks and a
@@ -161,7 +163,13 @@ func (l *loader) load(ctx context.Context, blocks []*block, first uint32, live [
 			}
 			changes[i] = change{slot: e.slot, entity: e}
 		}
-		l.rows.divide(changes, stride)
+		// The rows of all changes are in the order of the changes.
+		from := 0
+		for i := range changes {
+			to := from + changes[i].entity.counts.total()
+			changes[i].quantised = quantised{l.rows.codes[from*stride : to*stride], l.rows.scales[from:to]}
+			from = to
+		}
 		blocks[n] = (&block{}).with(changes, stride)
 	}
 	return l.words.Segment(), ctx.Err()

@@ -10,7 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -50,11 +52,7 @@ func TestMachine(t *testing.T) {
 }
 
 func mustTemp(t *testing.T) string {
-	folder, err := os.MkdirTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder
+	return check.Value(os.MkdirTemp(t.TempDir(), ""))(t)
 }
 
 func (m *machine) open(r *rapid.T) {
@@ -67,9 +65,7 @@ func (m *machine) open(r *rapid.T) {
 
 func (m *machine) apply(r *rapid.T, changes ...events.Change) {
 	m.offset++
-	if err := m.index.Apply(m.t.Context(), changes, map[int]uint64{0: m.offset}); err != nil {
-		r.Fatal(err)
-	}
+	check.OK(r, m.index.Apply(m.t.Context(), changes, map[int]uint64{0: m.offset}))
 	for _, c := range changes {
 		old, known := m.held[c.Ref]
 		if !known || c.Version.Newer(old.Version) {
@@ -111,9 +107,7 @@ func (m *machine) repeat(r *rapid.T) {
 
 // reopen closes the index and opens it.
 func (m *machine) reopen(r *rapid.T) {
-	if err := m.index.Close(); err != nil {
-		r.Fatal(err)
-	}
+	check.OK(r, m.index.Close())
 	m.open(r)
 }
 
@@ -159,7 +153,7 @@ func (m *machine) check(r *rapid.T) {
 func (m *machine) search(r *rapid.T) {
 	tenant := rapid.SampledFrom([]string{"a", "b", "nobody"}).Draw(r, "tenant")
 	l := index.Lookup{
-		Tenant: tenant, Probe: m.make.probe(), Model: everything(),
+		Tenant: tenant, Probe: m.make.probe(), Model: adaptertest.Weights(),
 		N: rapid.SampledFrom([]int{1, 10, 1000}).Draw(r, "n"),
 	}
 	if rapid.Bool().Draw(r, "filter") {
@@ -168,10 +162,7 @@ func (m *machine) search(r *rapid.T) {
 	if rapid.Bool().Draw(r, "tools only") {
 		l.Kinds = []schema.Kind{schema.KindTool}
 	}
-	found, err := m.index.Candidates(m.t.Context(), l)
-	if err != nil {
-		r.Fatal(err)
-	}
+	found := check.Value(m.index.Candidates(m.t.Context(), l))(r)
 	want := m.expected(&l)
 	if len(found) != min(l.N, len(want)) {
 		r.Fatalf("%d candidates, want %d of %d", len(found), l.N, len(want))
@@ -188,7 +179,9 @@ func (m *machine) search(r *rapid.T) {
 			}
 		}
 	}
-	m.wantBest(r, &l, found)
+	if t := m.index.tenants.find(tenant); t != nil {
+		m.wantBest(r, t, &l)
+	}
 }
 
 // expected returns the exact dense scores of what the filters allow.
@@ -213,13 +206,16 @@ func (m *machine) expected(l *index.Lookup) map[schema.Ref]index.Scores {
 	return out
 }
 
-// wantBest asks for everything and expects the first N of it.
-func (m *machine) wantBest(r *rapid.T, l *index.Lookup, found []index.Candidate) {
+// wantBest asks for N and for everything, and expects the first N of it. Maintenance changes
+// lexical scores, so it asks again if the tenant has another snapshot afterwards.
+func (m *machine) wantBest(r *rapid.T, t *tenant, l *index.Lookup) {
 	all := *l
 	all.N = 10_000
-	every, err := m.index.Candidates(m.t.Context(), all)
-	if err != nil {
-		r.Fatal(err)
+	var found, every []index.Candidate
+	for at := (*snapshot)(nil); at != t.now.Load(); {
+		at = t.now.Load()
+		found = check.Value(m.index.Candidates(m.t.Context(), *l))(r)
+		every = check.Value(m.index.Candidates(m.t.Context(), all))(r)
 	}
 	refs := func(cs []index.Candidate) (out []schema.Ref) {
 		for _, c := range cs {

@@ -2,26 +2,18 @@ package flat
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What became of a change.
+// The results of a change.
 const (
 	changeUpserted = "upserted"
 	changeDeleted  = "deleted"
-	changeStale    = "stale" // what is stored is as new or newer
+	changeStale    = "stale" // the stored version is as new or newer
 )
 
-func changeOf(r *record) string {
-	if r.Deleted {
-		return changeDeleted
-	}
-	return changeUpserted
-}
-
-// metrics are what an operator sees of an index.
+// metrics are the metrics of an index.
 type metrics struct {
 	registry prometheus.Registerer
 	all      []prometheus.Collector
@@ -34,7 +26,7 @@ func newMetrics(registry prometheus.Registerer, i *Index) (*metrics, error) {
 	m := &metrics{
 		registry: registry,
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolstream_index_changes_total", Help: "Changes that reached the index, by what became of them.",
+			Name: "toolstream_index_changes_total", Help: "Changes that reached the index, by result.",
 		}, []string{"result"}),
 		apply: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "toolstream_index_apply_seconds", Help: "Time to make one batch of changes durable and visible.",
@@ -56,22 +48,11 @@ func newMetrics(registry prometheus.Registerer, i *Index) (*metrics, error) {
 	return m, nil
 }
 
-// unregister lets the index be opened again in the same process.
+// unregister makes it possible to open the index again in the same process.
 func (m *metrics) unregister() {
 	for _, c := range m.all {
 		m.registry.Unregister(c)
 	}
-}
-
-// searching measures until the function that it returns is called.
-func (m *metrics) searching() func() {
-	start := time.Now()
-	return func() { m.search.Observe(time.Since(start).Seconds()) }
-}
-
-func (m *metrics) applying() func() {
-	start := time.Now()
-	return func() { m.apply.Observe(time.Since(start).Seconds()) }
 }
 
 // entities collects what Stats counts, summed over the tenants: metrics do not
@@ -80,7 +61,7 @@ type entities struct{ index *Index }
 
 var (
 	countDesc = prometheus.NewDesc("toolstream_index_entities", "Entities that can be searched.", []string{"kind"}, nil)
-	bytesDesc = prometheus.NewDesc("toolstream_index_bytes", "Size of what is searched.", []string{"part"}, nil)
+	bytesDesc = prometheus.NewDesc("toolstream_index_bytes", "Size of the searched data.", []string{"part"}, nil)
 )
 
 func (e entities) Describe(ch chan<- *prometheus.Desc) {

@@ -5,18 +5,18 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// plan is the dense side of a lookup, made ready for the first pass: the
-// questions whose answers have a weight, and nothing else. What several
-// questions need is asked once: a query of one clause is its own need.
+// plan is the dense side of a lookup, prepared for the first pass: only the questions whose
+// answers have a weight. A question that several texts share is asked once: a query of one clause
+// is its own need.
 type plan struct {
 	columns   []column
-	questions []question // those of one kind side by side, so that its rows are still near
-	remaining []float32  // what each question and those behind it can add to a score at most
+	questions []question // grouped by kind, so that the rows are still in the cache
+	remaining []float32  // the most that each question and all later ones can add to a score
 }
 
 // column is the similarity of each row of one kind with the best of some texts.
@@ -35,16 +35,7 @@ type question struct {
 	names  int // the column that an entity that lacks the kind is asked instead, or none
 }
 
-// bound returns what a question can add to a score at most.
-func (p *plan) bound(q *question) float32 {
-	most := p.columns[q.column].most
-	if q.names != none {
-		most = max(most, p.columns[q.names].most)
-	}
-	return most * max(q.weight, -q.weight)
-}
-
-// inexact is more than what sums of float32 are off by.
+// inexact exceeds the relative error of float32 sums.
 const inexact = 1.0001
 
 // mostOf returns more than the product of a text and any row of so many
@@ -72,27 +63,31 @@ func newPlan(l *index.Lookup, dimensions int) plan {
 	b.ask(rowDescription, fusion.NeedsDenseDescription, description, description)
 	b.ask(rowResponse, fusion.NeedsDenseResponse, response, response)
 	b.ask(rowExamples, fusion.NeedsDenseExamples, examples, examples)
-	if arguments := b.arguments(l.Probe.Arguments); len(arguments) > 0 {
+	var vectors [][]float32
+	for i := range l.Probe.Arguments {
+		vectors = append(vectors, l.Probe.Arguments[i].Text.Vector)
+	}
+	if arguments := b.texts(vectors...); len(arguments) > 0 {
 		b.ask(rowParameters, fusion.NeedsDenseParameters, arguments, whole)
 	}
-	b.order()
-	return b.plan
-}
-
-// order puts the questions in the order in which rows lie, so that a scan is one
-// stream, and says what is remaining of each.
-func (b *planner) order() {
+	// The questions are in the order of the rows, so that a scan is one stream.
 	questions := b.plan.questions
 	slices.SortStableFunc(questions, func(x, y question) int { return cmp.Compare(x.kind, y.kind) })
 	b.plan.remaining = make([]float32, len(questions))
 	var sum float32
 	for i, q := range slices.Backward(questions) {
-		sum += b.plan.bound(&q)
+		most := b.plan.columns[q.column].most
+		if q.names != none {
+			most = max(most, b.plan.columns[q.names].most)
+		}
+		sum += most * max(q.weight, -q.weight)
 		b.plan.remaining[i] = sum
 	}
+	return b.plan
 }
 
-// planner builds a plan. It knows texts by number: equal vectors have the same.
+// planner builds a plan. It knows texts by number: equal vectors have the same, and are
+// quantised once.
 type planner struct {
 	plan       plan
 	model      *fusion.Model
@@ -111,18 +106,13 @@ func (b *planner) ask(kind int, feature fusion.Feature, texts, absent []int) {
 		q.names = b.column(rowName, absent)
 	}
 	for i := range b.plan.questions {
-		if b.plan.questions[i].asksLike(&q) {
-			b.plan.questions[i].weight += weight
+		// Two questions with the same answer are one, whatever they weigh.
+		if o := &b.plan.questions[i]; q.kind == o.kind && q.column == o.column && q.names == o.names {
+			o.weight += weight
 			return
 		}
 	}
 	b.plan.questions = append(b.plan.questions, q)
-}
-
-// asksLike reports whether two questions have the same answer, whatever it
-// weighs.
-func (q *question) asksLike(o *question) bool {
-	return q.kind == o.kind && q.column == o.column && q.names == o.names
 }
 
 // column returns the place of the column of these texts.
@@ -146,21 +136,16 @@ func (b *planner) texts(vectors ...[]float32) []int {
 	var out []int
 	for _, v := range vectors {
 		if len(v) > 0 && len(v) == b.dimensions {
-			out = append(out, b.number(v))
+			at := slices.IndexFunc(b.vectors, func(known []float32) bool { return slices.Equal(known, v) })
+			if at < 0 {
+				at = len(b.vectors)
+				b.vectors, b.queries = append(b.vectors, v), append(b.queries, vector.NewQuery(v))
+			}
+			out = append(out, at)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// number returns the place of a vector, which it quantises when it is new.
-func (b *planner) number(v []float32) int {
-	at := slices.IndexFunc(b.vectors, func(known []float32) bool { return slices.Equal(known, v) })
-	if at < 0 {
-		at = len(b.vectors)
-		b.vectors, b.queries = append(b.vectors, v), append(b.queries, vector.NewQuery(v))
-	}
-	return at
 }
 
 func (b *planner) needs(needs []index.Need) (whole, description, response, examples []int) {
@@ -171,14 +156,6 @@ func (b *planner) needs(needs []index.Need) (whole, description, response, examp
 		}
 	}
 	return b.texts(vectors[0]...), b.texts(vectors[1]...), b.texts(vectors[2]...), b.texts(vectors[3]...)
-}
-
-func (b *planner) arguments(arguments []index.Argument) []int {
-	var vectors [][]float32
-	for i := range arguments {
-		vectors = append(vectors, arguments[i].Text.Vector)
-	}
-	return b.texts(vectors...)
 }
 
 // scratch is the memory of one worker of a search.
@@ -195,9 +172,9 @@ type answers struct {
 	of   *block
 }
 
-// begin turns to a block and sets the scores of its slots to their lexical
+// reset turns to a block and sets the scores of its slots to their lexical
 // ones.
-func (s *scratch) begin(b *block, lexical []*[]float32, block int) {
+func (s *scratch) reset(b *block, lexical []*[]float32, block int) {
 	s.block = b
 	clear(s.scores[:])
 	from := block * blockSize
@@ -219,8 +196,7 @@ func sized(buf []float32, n int) []float32 {
 }
 
 // dense adds the plan's answers to the scores of the slots of the mask, and
-// returns those that may still reach the least score. The scores of the others
-// are of no use.
+// returns the slots that may still reach the least score. The other scores are incomplete.
 func (p *plan) dense(s *scratch, mask uint64, least float32) uint64 {
 	for i := range p.questions {
 		mask = s.reaching(mask, least-p.remaining[i])
@@ -232,7 +208,7 @@ func (p *plan) dense(s *scratch, mask uint64, least float32) uint64 {
 	return mask
 }
 
-// reaching returns the slots of the mask whose scores are no less.
+// reaching returns the slots of the mask whose scores are at least the given one.
 func (s *scratch) reaching(mask uint64, least float32) uint64 {
 	var out uint64
 	for i, score := range s.scores {
@@ -341,7 +317,7 @@ func (q *question) cover(sims []float32, has uint64, s *scratch) {
 	}
 }
 
-// fallBack gives the slots that lack the kind what their name is worth.
+// fallBack gives the slots that lack the kind the score of their name.
 func (q *question) fallBack(names []float32, lacks uint64, s *scratch) {
 	first := &s.block.rows[rowName].first
 	for ; lacks != 0; lacks &= lacks - 1 {

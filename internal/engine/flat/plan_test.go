@@ -8,8 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
@@ -33,20 +34,17 @@ func (m *maker) uneven(i *Index, t *testing.T, n int) {
 }
 
 // startSearch makes a search as Candidates does.
-func startSearch(i *Index, l *index.Lookup) *search { return i.begin(i.find(l.Tenant), l) }
+func startSearch(i *Index, l *index.Lookup) *search { return newSearch(i.tenants.find(l.Tenant), l) }
 
 // unpruned returns what the first pass would find if it read every row of
 // every slot.
 func (s *search) unpruned(t *rapid.T, size int) []lexical.Hit {
-	words, err := s.words.accumulate(t.Context(), &s.lookup.Model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := check.Value(s.words.accumulate(t.Context(), &s.lookup.Model))(t)
 	p := newPlan(s.lookup, s.dimensions())
 	best := top{lexical.NewTop(size)}
 	for n, b := range s.blocks {
 		var m scratch
-		m.begin(b, words, n)
+		m.reset(b, words, n)
 		for i := range p.questions {
 			p.questions[i].answer(&p, &m, b.live)
 		}
@@ -72,10 +70,7 @@ func TestFirstPassReadsNoLessThanItNeeds(t *testing.T) {
 				s := startSearch(i, &l)
 				size := rapid.SampledFrom([]int{1, 7, 64, 300}).Draw(r, "size")
 				p := newPlan(&l, m.dimensions)
-				got, err := s.firstPass(r.Context(), &p, size)
-				if err != nil {
-					r.Fatal(err)
-				}
+				got := check.Value(s.firstPass(r.Context(), &p, size))(r)
 				if want := s.unpruned(r, size); !slices.EqualFunc(got, want, closeHits) {
 					r.Fatalf("hits %v, want %v", got, want)
 				}
@@ -114,11 +109,7 @@ func (m *maker) drawLookup(r *rapid.T) index.Lookup {
 
 func candidates(t *testing.T, i *Index, l index.Lookup) []index.Candidate {
 	t.Helper()
-	found, err := i.Candidates(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return check.Value(i.Candidates(t.Context(), l))(t)
 }
 
 // spiked returns a unit vector of one large component and n small ones, each
@@ -154,11 +145,8 @@ func TestLengthenedVectorsAreNotPruned(t *testing.T) {
 		l := index.Lookup{Tenant: "a", Probe: index.Probe{Query: index.Text{Vector: spiked(dimensions, dimensions-1, k)}}, N: 1}
 		l.Model.Features[fusion.QueryDenseFlat] = 1
 		p := newPlan(&l, dimensions)
-		hits, err := startSearch(i, &l).firstPass(t.Context(), &p, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if at := i.entity(changes[255].Ref).slot; hits[0].Slot != at {
+		hits := check.Value(startSearch(i, &l).firstPass(t.Context(), &p, 64))(t)
+		if at := i.tenants.entity(changes[255].Ref).slot; hits[0].Slot != at {
 			t.Errorf("%d dimensions: slot %d is first, with %v, not %d", dimensions, hits[0].Slot, hits[0].Score, at)
 		}
 	}

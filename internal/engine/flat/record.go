@@ -12,19 +12,18 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/nearcopy"
-	"github.com/toolstream/toolstream/internal/segmentlog"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/bus/segmentlog"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// format names what the records hold. It rises whenever the same document gets
-// other bytes: another layout, other words, other quantised vectors. An index of
-// another format is built again from the bus.
+// format identifies the content of the records. It rises whenever the same document gets other
+// bytes: another layout, other words, other quantised vectors. An index of another format is built
+// again from the bus.
 const format = 6
 
 // The first byte of a record.
@@ -33,16 +32,16 @@ const (
 	typeEntity
 )
 
-// The reasons for which a change is refused for good.
+// The reasons for refusing a change permanently.
 const (
 	ReasonBadChange     = "bad_change"     // it names no entity, or holds no document
 	ReasonBadVector     = "bad_vector"     // its vectors are missing or cannot be searched
 	ReasonModelMismatch = "model_mismatch" // its vectors come from another model than the index's
 )
 
-// meta is the beginning of a record: what memory holds of its entity, and how long
-// the parts behind it are. A tombstone, which keeps the version of what was deleted,
-// has nothing else.
+// meta is the beginning of a record: the part of its entity that memory holds, and the lengths of
+// the parts after it. A tombstone, which keeps the version of a deleted entity, consists only of
+// meta.
 type meta struct {
 	schema.Ref
 	Version     schema.Version
@@ -54,13 +53,13 @@ type meta struct {
 	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
 	Hash        string
-	First       uint64          `json:",omitempty"` // revision of its first document; 0: this one
-	Sketch      nearcopy.Sketch `json:",omitempty"` // of a tool
+	First       uint64       `json:",omitempty"` // revision of its first document; 0: this one
+	Sketch      index.Sketch `json:",omitempty"` // of a tool
 	Tags        []string
 	Required    []bool   // one per parameter
 	Flags       []string `json:",omitempty"`
 	Quarantined bool     // searches leave it out
-	Pending     bool     // a language model is to be asked about it
+	Pending     bool     // a language model will be asked about it
 	Uncovered   bool     `json:",omitempty"` // the fields had no room for much of the source
 	Dimensions  int
 	Counts      counts // of the vectors
@@ -68,10 +67,10 @@ type meta struct {
 	Document    int    // bytes of the document
 }
 
-// record is one entity as it lies on disk: type, length of the meta data, meta data
+// record is one entity on disk: type, length of the meta data, meta data
 // as JSON; then, as in memory, the codes and scales of the vectors and the words,
 // which a start reads; then the exact vectors, the document as JSON and the raw
-// document. What is in memory is in the byte order of the machine.
+// document. Numbers are in the byte order of the machine.
 type record struct {
 	meta
 	rows     quantised
@@ -81,54 +80,49 @@ type record struct {
 	raw      []byte
 
 	doc  *schema.Document // document, decoded; not part of the bytes
-	body int              // where the codes begin, once encoded
+	body int              // offset of the codes, once encoded
 }
 
-// newRecord turns a change into what is stored, but for its codes and words.
+// newRecord turns a change into a record, without its codes and words.
 // Errors are permanent.
 func newRecord(c *events.Change) (*record, error) {
 	if c.Tenant == "" || c.ID == "" || c.Kind != schema.KindTool && c.Kind != schema.KindProvider {
 		return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: change of %s %q of tenant %q", c.Kind, c.ID, c.Tenant))
 	}
 	r := &record{meta: meta{Ref: c.Ref, Version: c.Version, Accepted: c.Accepted.UTC().Truncate(time.Microsecond)}}
-	switch c.Op {
-	case events.OpDelete:
+	doc := c.Document
+	switch {
+	case c.Op == events.OpDelete:
 		r.Deleted = true
 		return r, nil
-	case events.OpUpsert:
-		return r, r.fill(c)
+	case c.Op != events.OpUpsert:
+		return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: change %q of %s", c.Op, c.ID))
+	case doc == nil:
+		return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: %s has no document", c.ID))
 	}
-	return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: change %q of %s", c.Op, c.ID))
-}
-
-func (r *record) fill(c *events.Change) error {
-	if c.Document == nil {
-		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: %s has no document", c.ID))
-	}
-	document, err := stdjson.Marshal(c.Document)
+	document, err := stdjson.Marshal(doc)
 	if err != nil {
-		return stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
+		return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
-	r.Provider, r.Callable, r.Format, r.Hash, r.Tags, r.Quarantined = c.Provider, c.CallableName, c.Format, c.Hash, c.Document.Tags, c.Document.Quarantined
-	r.From, r.Label = c.From, index.Label(c.Document)
-	r.First = c.First
+	r.Provider, r.Callable, r.From, r.Format, r.Hash, r.First = c.Provider, c.CallableName, c.From, c.Format, c.Hash, c.First
+	r.Label, r.Tags, r.Flags = index.Label(doc), doc.Tags, doc.Flags
+	r.Quarantined, r.Pending, r.Uncovered = doc.Quarantined, doc.Pending(), doc.CoversLittle()
 	if c.Kind == schema.KindTool {
-		r.Sketch = nearcopy.Of(c.Document, c.Provider)
+		r.Sketch = index.SketchOf(doc, c.Provider)
 	}
-	r.Flags, r.Pending, r.Uncovered = c.Document.Flags, c.Document.Pending(), c.Document.CoversLittle()
-	r.document, r.raw, r.doc, r.Document = document, c.Raw, c.Document, len(document)
-	r.Required = make([]bool, len(c.Document.Parameters))
-	for i := range c.Document.Parameters {
-		r.Required[i] = c.Document.Parameters[i].Required
+	r.document, r.raw, r.doc, r.Document = document, c.Raw, doc, len(document)
+	r.Required = make([]bool, len(doc.Parameters))
+	for i := range doc.Parameters {
+		r.Required[i] = doc.Parameters[i].Required
 	}
-	if err := r.takeVectors(c); err != nil {
-		return stream.Permanent(ReasonBadVector, fmt.Errorf("flat: vectors of %s: %w", c.ID, err))
+	if err := r.copyVectors(c); err != nil {
+		return nil, stream.Permanent(ReasonBadVector, fmt.Errorf("flat: vectors of %s: %w", c.ID, err))
 	}
-	return nil
+	return r, nil
 }
 
-// takeVectors checks and copies a change's vectors into one array.
-func (r *record) takeVectors(c *events.Change) error {
+// copyVectors checks and copies a change's vectors into one array.
+func (r *record) copyVectors(c *events.Change) error {
 	v := c.Vectors
 	switch {
 	case v == nil || v.Dimensions <= 0:
@@ -178,10 +172,10 @@ func encode(recordType byte, value any) ([]byte, error) {
 	return append(binary.NativeEndian.AppendUint32([]byte{recordType}, uint32(len(text))), text...), nil
 }
 
-// errRecord is what a record that cannot be read fails with.
+// errRecord is the error for an unreadable record.
 var errRecord = fmt.Errorf("%w: the layout of a record", segmentlog.ErrDamaged)
 
-// decodeMeta reads what encode wrote, and returns the bytes behind it.
+// decodeMeta reads the output of encode, and returns the bytes after it.
 func decodeMeta(b []byte, value any) (body []byte, err error) {
 	if len(b) < 5 || uint64(len(b)-5) < uint64(binary.NativeEndian.Uint32(b[1:])) {
 		return nil, errRecord
@@ -193,7 +187,7 @@ func decodeMeta(b []byte, value any) (body []byte, err error) {
 	return b[end:], nil
 }
 
-// The parts of a record behind its meta data.
+// The parts of a record after its meta data.
 const (
 	partCodes = iota
 	partScales
@@ -225,7 +219,7 @@ func (m *meta) valid(body []byte) bool {
 	return len(p[partVectors]) == 4*m.Counts.total()*m.Dimensions && len(p[partDocument]) == m.Document
 }
 
-// decode reads a whole record. What it returns is views of b, but for numbers.
+// decode reads a whole record. Except for numbers, the result refers to b.
 func decode(b []byte) (*record, error) {
 	r := &record{}
 	body, err := decodeMeta(b, &r.meta)
@@ -259,22 +253,15 @@ func floats(memory []float32, raw []byte) []float32 {
 // state is the record that ends every batch.
 type state struct {
 	Entities   int            // live ones, so that it is noticed if segments are missing
-	Model      string         // that all vectors come from; empty as long as there are none
+	Model      string         // of all vectors; empty until the first vector
 	Dimensions int            // of all vectors
 	Positions  map[int]uint64 // last applied bus offset by partition
 }
 
-func (s *state) clone() state {
+func (s *state) clone() *state {
 	out := *s
 	out.Positions = maps.Clone(s.Positions)
-	return out
-}
-
-// advance raises the positions; they never fall.
-func (s *state) advance(through map[int]uint64) {
-	for p, at := range through {
-		s.Positions[p] = max(s.Positions[p], at)
-	}
+	return &out
 }
 
 // entity returns the record as the catalogue shows it.

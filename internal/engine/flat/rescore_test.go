@@ -1,13 +1,12 @@
 package flat
 
 import (
-	"log/slog"
 	"slices"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -24,30 +23,23 @@ func refsIDs(found []index.Candidate) []string {
 // of the changes.
 func scoredOf(t *testing.T, i *Index, l index.Lookup, changes []events.Change, proposed ...schema.Ref) []string {
 	t.Helper()
-	chosen, err := i.Choose(t.Context(), l, proposed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chosen := check.Value(i.Choose(t.Context(), l, proposed))(t)
 	vectors := map[schema.Ref]*events.Vectors{}
 	for n := range changes {
 		if slices.Contains(chosen, changes[n].Ref) {
 			vectors[changes[n].Ref] = changes[n].Vectors
 		}
 	}
-	found, err := i.ScoreCandidates(t.Context(), l, vectors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(i.ScoreCandidates(t.Context(), l, vectors))(t)
 	return refsIDs(found)
 }
 
 // wordsOnly opens an index without vectors.
-func wordsOnly(t *testing.T) *Index {
+func wordsOnly(t *testing.T, folder string) *Index {
 	t.Helper()
-	i, err := Open(t.Context(), Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), WordsOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := config(t, folder)
+	c.WordsOnly = true
+	i := check.Value(Open(t.Context(), c))(t)
 	t.Cleanup(func() { _ = i.Close() })
 	return i
 }
@@ -58,14 +50,14 @@ func TestScoreCandidatesRanksAsCandidatesDoes(t *testing.T) {
 	i, m := open(t, t.TempDir()), newMaker(4)
 	changes := m.tools("tenant", 700)
 	apply(t, i, 1, changes...)
-	bare := wordsOnly(t)
+	bare := wordsOnly(t, t.TempDir())
 	apply(t, bare, 1, changes...)
 	proposed := []schema.Ref{{Tenant: "tenant", Kind: schema.KindTool, ID: "nothing"}, {Tenant: "tenant", Kind: schema.KindProvider, ID: changes[0].ID}}
 	for n := range changes {
 		proposed = append(proposed, changes[n].Ref, changes[n].Ref)
 	}
 	for range 10 {
-		l := index.Lookup{Tenant: "tenant", Probe: m.probe(), Model: everything(), N: 10, Also: []string{"tool-000003"}}
+		l := index.Lookup{Tenant: "tenant", Probe: m.probe(), Model: adaptertest.Weights(), N: 10, Also: []string{"tool-000003"}}
 		want := refsIDs(candidates(t, i, l))
 		if got := scoredOf(t, bare, l, changes, proposed...); !slices.Equal(got, want) {
 			t.Errorf("scored %v, want %v", got, want)
@@ -88,7 +80,7 @@ func TestScoreCandidatesChoosesByWords(t *testing.T) {
 	changes := m.tools("tenant", 700)
 	changes[69].Document.Description = "unheard of"
 	apply(t, i, 1, changes...)
-	l := index.Lookup{Tenant: "tenant", Probe: index.Probe{Query: index.Text{Words: "unheard", Vector: m.unit()}}, Model: everything(), N: 10}
+	l := index.Lookup{Tenant: "tenant", Probe: index.Probe{Query: index.Text{Words: "unheard", Vector: m.unit()}}, Model: adaptertest.Weights(), N: 10}
 	if got := scoredOf(t, i, l, changes); !slices.Equal(got, []string{"tool tool-000069"}) {
 		t.Errorf("scored %v", got)
 	}
@@ -97,24 +89,13 @@ func TestScoreCandidatesChoosesByWords(t *testing.T) {
 	}
 }
 
-// An index that held vectors is built again from the bus once they lie elsewhere.
+// The vectors of the earlier index are in the class of Weaviate now.
 func TestAnIndexWithoutVectorsBeginsAnew(t *testing.T) {
 	folder := t.TempDir()
-	config := Config{Path: folder, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
-	full, err := Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := open(t, folder)
 	apply(t, full, 1, newMaker(6).tools("tenant", 3)...)
-	if err := full.Close(); err != nil {
-		t.Fatal(err)
-	}
-	config.WordsOnly, config.Registerer = true, prometheus.NewRegistry()
-	bare, err := Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bare.Close()
+	check.OK(t, full.Close())
+	bare := wordsOnly(t, folder)
 	if at := bare.Positions(); len(at) > 0 {
 		t.Errorf("it goes on at %v", at)
 	}

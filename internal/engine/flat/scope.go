@@ -1,12 +1,11 @@
 package flat
 
 import (
-	"math/bits"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
 )
 
 // scopesKept is for how many scopes of a tenant masks are kept: 16 bytes for each of a
@@ -40,43 +39,34 @@ func (s scopes) masks(scope *policy.Scope, blocks []*block) []uint64 {
 }
 
 // scopeMasks are the slots that one scope allows. A block never changes, so that its mask
-// holds for as long as the block is there.
+// holds for as long as the block is there. The blocks are known by their generations: pointers
+// would keep replaced blocks, with their vectors, in memory until the scope is searched again.
 type scopeMasks struct {
-	mu     sync.Mutex
-	blocks []*block
-	masks  []uint64 // never changed once it is returned
+	mu          sync.Mutex
+	generations []uint64 // of the blocks
+	masks       []uint64 // never changed once it is returned
 }
 
-// update returns the masks of blocks, of which it works out those that are new.
+// update returns the masks of blocks and computes the new ones.
 func (m *scopeMasks) update(scope *policy.Scope, blocks []*block) []uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	same := 0
-	for same < min(len(blocks), len(m.blocks)) && blocks[same] == m.blocks[same] {
+	for same < min(len(blocks), len(m.masks)) && blocks[same].generation == m.generations[same] {
 		same++
 	}
-	if same == len(blocks) && same == len(m.blocks) {
+	if same == len(blocks) && same == len(m.masks) {
 		return m.masks
 	}
-	masks := make([]uint64, len(blocks))
+	masks, generations := make([]uint64, len(blocks)), make([]uint64, len(blocks))
 	copy(masks, m.masks)
+	copy(generations, m.generations)
 	for n := same; n < len(blocks); n++ {
-		if n >= len(m.blocks) || m.blocks[n] != blocks[n] {
-			masks[n] = allowedIn(scope, blocks[n])
+		if b := blocks[n]; n >= len(m.masks) || b.generation != generations[n] {
+			masks[n] = keep(b.live, func(i int) bool { return b.entities[i].inScope(scope) })
+			generations[n] = b.generation
 		}
 	}
-	m.blocks, m.masks = blocks, masks
+	m.generations, m.masks = generations, masks
 	return masks
-}
-
-// allowedIn returns the slots of a block that a scope allows.
-func allowedIn(scope *policy.Scope, b *block) uint64 {
-	var mask uint64
-	for live := b.live; live != 0; live &= live - 1 {
-		i := bits.TrailingZeros64(live)
-		if b.entities[i].inScope(scope) {
-			mask |= 1 << i
-		}
-	}
-	return mask
 }

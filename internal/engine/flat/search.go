@@ -13,9 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc/panics"
+
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -34,35 +37,34 @@ type search struct {
 	lookup  *index.Lookup
 	tenant  *tenant
 	words   *words
-	given   map[schema.Ref]*events.Vectors // in place of those of the index
+	given   map[schema.Ref]*events.Vectors // in place of the vectors in the index
 	open    []uint64                       // by block: the slots that the filters allow
-	masks   []uint64                       // by block: those of them that may be chosen
-	behind  []uint64                       // by block: the others, which come behind them; nil for none
+	masks   []uint64                       // by block: the open slots that come first
+	behind  []uint64                       // by block: the other open slots; nil for none
 	allowed int                            // to be chosen
 }
 
 // Candidates returns the N best entities that the filters allow, best first by
-// the model of the lookup, usage and penalty left out, with the tools of Also behind them
-// where they are not among them. It fails when ctx ends or the file cannot be
-// read.
+// the model of the lookup, usage and penalty left out, followed by any tools of Also that
+// did not make the cut. It fails if ctx ends or the file cannot be read.
 func (i *Index) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
 	return i.search(ctx, &l, (*search).find)
 }
 
-// search answers a lookup with the best of those that find scores exactly.
+// search answers a lookup with the best of the entities that find scores exactly.
 func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, context.Context) ([]scored, error)) ([]index.Candidate, error) {
-	defer i.metrics.searching()()
+	defer prometheus.NewTimer(i.metrics.search).ObserveDuration()
 	if l.N < 0 {
 		return nil, fmt.Errorf("flat: %d candidates asked for", l.N)
 	}
 	if err := i.ready(ctx); err != nil {
 		return nil, err
 	}
-	t := i.find(l.Tenant)
+	t := i.tenants.find(l.Tenant)
 	if t == nil {
 		return nil, nil
 	}
-	s := i.begin(t, l)
+	s := newSearch(t, l)
 	found, err := find(s, ctx)
 	if err != nil {
 		return nil, err
@@ -70,8 +72,8 @@ func (i *Index) search(ctx context.Context, l *index.Lookup, find func(*search, 
 	return s.answer(found), nil
 }
 
-// begin returns a lookup made ready on what there is now of a tenant.
-func (i *Index) begin(t *tenant, l *index.Lookup) *search {
+// newSearch prepares a lookup on the current snapshot of a tenant.
+func newSearch(t *tenant, l *index.Lookup) *search {
 	s := &search{snapshot: t.now.Load(), lookup: l, tenant: t}
 	f := newFilter(l, t, s.snapshot)
 	open, n := f.allowed(s.blocks)
@@ -81,13 +83,13 @@ func (i *Index) begin(t *tenant, l *index.Lookup) *search {
 	return s
 }
 
-// find returns the entities that are worth exact scores, with them: those of
-// Also, and all that are allowed or, where they are many, the best of a first pass.
+// find scores exactly the entities of Also, and all allowed entities or, if there are many, the
+// best of a first pass.
 func (s *search) find(ctx context.Context) ([]scored, error) {
 	slots := s.also()
 	if s.lookup.N > 0 {
 		best, err := s.best(ctx)
-		if err == nil && s.room() {
+		if err == nil && s.wantsBehind() {
 			var more []uint32
 			more, err = s.others().best(ctx)
 			best = append(best, more...)
@@ -100,24 +102,24 @@ func (s *search) find(ctx context.Context) ([]scored, error) {
 	return s.score(ctx, slots)
 }
 
-// best returns the slots that are worth exact scores: all that may be chosen or, where they
-// are many, the best of a first pass.
+// best returns the slots that are worth exact scores: all that may be chosen or, if there are
+// many, the best of a first pass.
 func (s *search) best(ctx context.Context) ([]uint32, error) {
 	size := enough(s.lookup.N)
 	if s.allowed <= size {
 		return s.everything(), nil
 	}
-	ctx, span := tracing.Begin(ctx, "first pass")
+	ctx, span := telemetry.StartSpan(ctx, "first pass")
 	p := newPlan(s.lookup, s.dimensions())
 	hits, err := s.firstPass(ctx, &p, size)
-	tracing.End(span, err)
+	telemetry.EndSpan(span, err)
 	return distinct(nil, hits), err
 }
 
-// room reports whether what comes behind all others is wanted, too.
-func (s *search) room() bool { return s.behind != nil && s.allowed < s.lookup.N }
+// wantsBehind reports whether entities that come after all others are needed to reach N.
+func (s *search) wantsBehind() bool { return s.behind != nil && s.allowed < s.lookup.N }
 
-// others returns the same search for what comes behind all others.
+// others returns the same search for the entities that come after all others.
 func (s *search) others() *search {
 	o := *s
 	o.masks, o.behind, o.allowed = s.behind, nil, 0
@@ -127,8 +129,8 @@ func (s *search) others() *search {
 	return &o
 }
 
-// distinct returns slots and those of hits, each once, rising: so what is looked up
-// of them lies near together.
+// distinct returns slots and the slots of hits, each once, rising, so that later accesses are
+// sequential.
 func distinct(slots []uint32, hits []lexical.Hit) []uint32 {
 	for _, h := range hits {
 		slots = append(slots, h.Slot)
@@ -165,8 +167,8 @@ func (s *search) also() []uint32 {
 
 func (s *search) allows(slot uint32) bool { return s.open[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
 
-// firstPass returns the size best hits by approximate scores: those of the words, and
-// those of a plan.
+// firstPass returns the size best hits by the scores of words plus the approximate scores of a
+// plan.
 func (s *search) firstPass(ctx context.Context, p *plan, size int) ([]lexical.Hit, error) {
 	words, err := s.words.accumulate(ctx, &s.lookup.Model)
 	for _, part := range words {
@@ -200,7 +202,7 @@ func (s *search) scan(ctx context.Context, p *plan, words []*[]float32, next *at
 		}
 		for n := to - minShare; n < min(to, len(s.blocks)); n++ {
 			if s.masks[n] != 0 {
-				m.begin(s.blocks[n], words, n)
+				m.reset(s.blocks[n], words, n)
 				mask := p.dense(&m, s.masks[n], best.least())
 				best.offerAll(&m.scores, mask, n*blockSize)
 			}
@@ -247,8 +249,8 @@ type scored struct {
 	score float64
 }
 
-// byScore orders as every ranking does, what is held back behind all others, tools before
-// providers of the same id.
+// byScore orders like every ranking: held-back entities after all others, tools before providers
+// of the same id.
 func byScore(a, b *scored) int {
 	return cmp.Or(cmp.Compare(min(1, len(a.HeldBack)), min(1, len(b.HeldBack))), fusion.Order(a.score, a.ID, b.score, b.ID), cmp.Compare(b.Kind, a.Kind))
 }
@@ -258,10 +260,10 @@ func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 	if len(slots) == 0 {
 		return nil, ctx.Err()
 	}
-	ctx, span := tracing.Begin(ctx, "score fields")
+	ctx, span := telemetry.StartSpan(ctx, "score fields")
 	defer span.End()
 	if span.IsRecording() {
-		span.SetAttributes(tracing.Candidates.Int(len(slots)))
+		span.SetAttributes(telemetry.Candidates.Int(len(slots)))
 	}
 	found := make([]scored, len(slots))
 	errs := make([]error, workers(len(slots)/minShare))
@@ -303,9 +305,8 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 	return out, nil
 }
 
-// reader reads exact vectors where they lie, in the mapped files: a search needs
-// those of a few hundred entities, so memory holds the quantised ones alone. It is
-// for one goroutine.
+// reader reads exact vectors from the mapped files: a search needs the vectors of a few hundred
+// entities, so memory holds only quantised ones. It is for one goroutine.
 type reader struct {
 	memory []float32
 	found  events.Vectors
@@ -322,8 +323,8 @@ func (r *reader) vectors(e *entity) (*events.Vectors, error) {
 	return &r.found, err
 }
 
-// answer returns the N best and those of Also behind them. Candidates are large, and
-// copied once.
+// answer returns the N best, followed by the entities of Also. Candidates are large, and copied
+// once.
 func (s *search) answer(found []scored) []index.Candidate {
 	best := make([]*scored, len(found))
 	for i := range found {
@@ -344,23 +345,25 @@ func (s *search) answer(found []scored) []index.Candidate {
 func workers(portions int) int { return max(1, min(portions, runtime.GOMAXPROCS(0))) }
 
 // split divides n items among workers, which run at once, the caller among
-// them, and waits for them.
+// them, and waits for them. It panics if one of them does: the caller's goroutine recovers from
+// that, and a worker's would end the process.
 func split(n, workers int, fn func(worker, from, to int)) {
 	if workers == 1 {
 		fn(0, 0, n)
 		return
 	}
 	var wg sync.WaitGroup
+	var caught panics.Catcher
 	for w := 1; w < workers; w++ {
-		wg.Go(func() { fn(w, w*n/workers, (w+1)*n/workers) })
+		wg.Go(func() { caught.Try(func() { fn(w, w*n/workers, (w+1)*n/workers) }) })
 	}
-	fn(0, 0, n/workers)
+	caught.Try(func() { fn(0, 0, n/workers) })
 	wg.Wait()
+	caught.Repanic()
 }
 
-// Choose returns the entities that are worth exact scores where vectors are searched
-// elsewhere: the best by words and what that other search proposes, as far as the filters
-// allow them, or all where they are few.
+// Choose returns the entities that are worth exact scores if vectors are searched elsewhere: the
+// best by words and the proposals of that search, within the filters, or all if there are few.
 func (i *Index) Choose(ctx context.Context, l index.Lookup, proposed []schema.Ref) ([]schema.Ref, error) {
 	var refs []schema.Ref
 	_, err := i.search(ctx, &l, func(s *search, ctx context.Context) ([]scored, error) {
@@ -373,8 +376,7 @@ func (i *Index) Choose(ctx context.Context, l index.Lookup, proposed []schema.Re
 	return refs, err
 }
 
-// ScoreCandidates is Candidates where vectors lie elsewhere: it scores the entities that
-// the vectors belong to.
+// ScoreCandidates is Candidates for vectors from elsewhere: it scores their entities.
 func (i *Index) ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error) {
 	return i.search(ctx, &l, func(s *search, ctx context.Context) ([]scored, error) {
 		s.given = vectors
@@ -382,7 +384,7 @@ func (i *Index) ScoreCandidates(ctx context.Context, l index.Lookup, vectors map
 	})
 }
 
-// chosen returns the slots that are worth exact scores: all, where they are few.
+// chosen returns the slots that are worth exact scores: all, if there are few.
 func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, error) {
 	size := enough(s.lookup.N)
 	switch {
@@ -390,7 +392,7 @@ func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, e
 		return s.also(), nil
 	case s.allowed <= size:
 		slots := s.everything()
-		if s.room() {
+		if s.wantsBehind() {
 			others := s.others().everything()
 			slots = append(slots, others[:min(len(others), size)]...)
 		}
@@ -400,13 +402,13 @@ func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, e
 	if err != nil {
 		return nil, err
 	}
-	// Where no word matches there is nothing to choose by.
+	// If no word matches, all scores are equal.
 	hits = slices.DeleteFunc(hits, func(h lexical.Hit) bool { return h.Score == 0 })
 	chosen := slices.DeleteFunc(s.slotsOfRefs(proposed), func(slot uint32) bool { return s.masks[slot/blockSize]&(1<<(slot%blockSize)) == 0 })
 	return distinct(append(s.also(), chosen...), hits), nil
 }
 
-// slotsOfRefs returns the slots of entities, those that the filters allow.
+// slotsOfRefs returns the slots of the entities that the filters allow.
 func (s *search) slotsOfRefs(refs []schema.Ref) []uint32 {
 	slots := make([]uint32, 0, len(refs))
 	for _, ref := range refs {

@@ -4,14 +4,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // What has no vector, what searches leave out, and what waits for a language model is counted as it is applied,
 // and as it is read from the file.
-func TestStatsCountWhatIsBareQuarantinedOrPending(t *testing.T) {
+func TestStatsCountBareQuarantinedAndPendingTools(t *testing.T) {
 	folder := t.TempDir()
 	i := open(t, folder)
 	m := newMaker(1)
@@ -23,7 +24,7 @@ func TestStatsCountWhatIsBareQuarantinedOrPending(t *testing.T) {
 	apply(t, i, 1, tools...)
 	check := func(how string, i *Index) {
 		t.Helper()
-		lookup := index.Lookup{Tenant: "tenant", Probe: index.Probe{Query: index.Text{Words: tools[2].Document.Name}}, Model: everything(), N: 10, Also: []string{tools[2].ID}}
+		lookup := index.Lookup{Tenant: "tenant", Probe: index.Probe{Query: index.Text{Words: tools[2].Document.Name}}, Model: adaptertest.Weights(), N: 10, Also: []string{tools[2].ID}}
 		found, err := i.Candidates(t.Context(), lookup)
 		if err != nil || len(found) == 0 || slices.ContainsFunc(found, func(c index.Candidate) bool { return c.ID == tools[2].ID }) {
 			t.Errorf("%s: %d candidates, %v; or the one in quarantine is among them", how, len(found), err)
@@ -33,10 +34,7 @@ func TestStatsCountWhatIsBareQuarantinedOrPending(t *testing.T) {
 		}
 	}
 	check("applied", i)
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
-	i = open(t, folder)
+	i = reopen(t, i)
 	check("from the file", i)
 	tools[2].Document.Quarantined = false
 	tools[2].Revision += 1000

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/kit/vector"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -46,9 +48,7 @@ func written(t *testing.T) (string, history) {
 		apply(t, i, offset, changes...)
 		h[offset] = maps.Clone(now)
 	}
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, i.Close())
 	return folder, h
 }
 
@@ -67,10 +67,7 @@ func only(t *testing.T, folder string) string {
 // position, else at none, and the damaged file is kept.
 func TestFlippedBits(t *testing.T) {
 	folder, h := written(t)
-	sound, err := os.ReadFile(only(t, folder))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := check.Value(os.ReadFile(only(t, folder)))(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range 60 {
 		b := slices.Clone(sound)
@@ -79,9 +76,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 		b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
 		damaged := t.TempDir()
-		if err := os.WriteFile(filepath.Join(damaged, filepath.Base(only(t, folder))), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(damaged, filepath.Base(only(t, folder))), b, 0o600))
 		i := open(t, damaged)
 		at := i.Positions()[0]
 		if at == 12 {
@@ -93,18 +88,14 @@ func TestFlippedBits(t *testing.T) {
 		}
 		wantHeld(t, i, h[at])
 		apply(t, i, 99, newMaker(9).tool("tenant", "new"))
-		if err := i.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, i.Close())
 	}
 }
 
 func wantHeld(t *testing.T, i *Index, want map[string]schema.Version) {
 	t.Helper()
 	all, _, err := i.List(t.Context(), "tenant", index.Listing{Kind: schema.KindTool, Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	got := map[string]schema.Version{}
 	for _, e := range all {
 		got[e.ID] = e.Version
@@ -122,16 +113,12 @@ func TestMissingSegment(t *testing.T) {
 	for n := range uint64(6) {
 		apply(t, i, n+1, m.tools(fmt.Sprint("tenant", n), 50)...)
 	}
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, i.Close())
 	files, err := filepath.Glob(filepath.Join(folder, "*.segment"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%d segments, %v", len(files), err)
 	}
-	if err := os.Remove(files[0]); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(files[0]))
 	i = open(t, folder)
 	if len(i.Positions()) != 0 || len(i.Stats()) != 0 {
 		t.Errorf("it stands at %v with %v", i.Positions(), i.Stats())
@@ -143,13 +130,13 @@ func TestMissingSegment(t *testing.T) {
 func memory(i *Index, tenant string) map[name]string {
 	out := map[name]string{}
 	stride := vector.Stride(i.state.Load().Dimensions)
-	for _, b := range i.find(tenant).now.Load().blocks {
+	for _, b := range i.tenants.find(tenant).now.Load().blocks {
 		for live := b.live; live != 0; live &= live - 1 {
 			at := bits.TrailingZeros64(live)
 			e := b.entities[at]
 			s := fmt.Sprint(e.version, e.head, e.required, e.provider.Value(), b.owner[at].Value(), len(e.tags))
 			for kind := range b.rows {
-				codes, scales := b.rows[kind].of(at, at+1, stride)
+				codes, scales := b.rows[kind].between(at, at+1, stride)
 				s += fmt.Sprint(kind, codes, scales, b.rows[kind].lacks>>at&1)
 			}
 			out[name{e.ref.Kind, e.ref.ID}] = s
@@ -162,7 +149,7 @@ func memory(i *Index, tenant string) map[name]string {
 func rebuild(i *Index, tenant string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.find(tenant).rebuild()
+	i.tenants.find(tenant).rebuild()
 }
 
 // A restart finds what was there, compacted meanwhile, and ranks the same.
@@ -186,10 +173,7 @@ func TestRestart(t *testing.T) {
 	size := int64(0)
 	files, _ := filepath.Glob(filepath.Join(folder, "*.segment"))
 	for _, f := range files {
-		info, err := os.Stat(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := check.Value(os.Stat(f))(t)
 		size += info.Size()
 	}
 	if records := i.Stats()["tenant"].Records; size > 2*records+32<<20 {
@@ -200,19 +184,13 @@ func TestRestart(t *testing.T) {
 		q := newMaker(77)
 		q.dimensions = m.dimensions
 		for range 5 {
-			found, err := i.Candidates(t.Context(), index.Lookup{Tenant: "tenant", Probe: q.probe(), Model: everything(), N: 500})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := check.Value(i.Candidates(t.Context(), index.Lookup{Tenant: "tenant", Probe: q.probe(), Model: adaptertest.Weights(), N: 500}))(t)
 			all = append(all, fmt.Sprint(found))
 		}
 		return all
 	}
 	held, answers := memory(i, "tenant"), ask()
-	if err := i.Close(); err != nil {
-		t.Fatal(err)
-	}
-	i = open(t, folder)
+	i = reopen(t, i)
 	if got := memory(i, "tenant"); !maps.Equal(got, held) {
 		t.Errorf("it holds %d entities, not the same as %d", len(got), len(held))
 	}
@@ -233,10 +211,7 @@ func sampleRecord(t testing.TB) *record {
 
 // encodable returns a change as it is stored.
 func encodable(t testing.TB, c *events.Change) *record {
-	r, err := newRecord(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(newRecord(c))(t)
 	r.rows.add(&r.vectors)
 	r.words = lexical.New().Analyze(lexicalTexts(c.Document, c.Provider))
 	return r
@@ -244,11 +219,7 @@ func encodable(t testing.TB, c *events.Change) *record {
 
 // encoded returns the bytes of a record.
 func encoded(t testing.TB, r *record) []byte {
-	b, err := r.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return check.Value(r.encode())(t)
 }
 
 func TestRecordsKeepEverything(t *testing.T) {

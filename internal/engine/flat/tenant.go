@@ -2,6 +2,7 @@ package flat
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -9,27 +10,26 @@ import (
 	"time"
 	"unique"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
-	"github.com/toolstream/toolstream/internal/nearcopy"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/segmentlog"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/bus/segmentlog"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // noSlot is the slot of a deleted entity.
 const noSlot = ^uint32(0)
 
-// name is what names an entity within its tenant.
+// name identifies an entity within its tenant.
 type name struct {
 	kind schema.Kind
 	id   string
 }
 
-// entity is what memory knows of an entity that was ever applied and is not
-// forgotten yet. It is immutable, but for where its record lies.
+// entity is the in-memory state of an entity that was ever applied and is not forgotten yet. It is
+// immutable, except for the place of its record.
 type entity struct {
 	ref         schema.Ref
 	version     schema.Version
@@ -46,9 +46,9 @@ type entity struct {
 	dimensions  int
 	counts      counts
 	flags       []unique.Handle[string]
-	sketch      nearcopy.Sketch
+	sketch      index.Sketch
 	quarantined bool // searches leave it out
-	pending     bool // a language model is to be asked about it
+	pending     bool // a language model will be asked about it
 	uncovered   bool // the fields had no room for much of the source
 	place       atomic.Pointer[segmentlog.Place]
 }
@@ -95,7 +95,7 @@ func (e *entity) inScope(s *policy.Scope) bool {
 	return s.Allows(&t)
 }
 
-// tool returns what grants know the entity by.
+// tool returns the facts of the entity that grants match.
 func (e *entity) tool() policy.Tool {
 	tags := make([]string, len(e.tags))
 	for i, tag := range e.tags {
@@ -115,6 +115,45 @@ func (e *entity) read() (*record, error) {
 	return decode(b)
 }
 
+// tenants holds the index of each tenant.
+type tenants struct{ byName sync.Map }
+
+// create returns the index of a tenant, a new one if need be. It is for the writer.
+func (ts *tenants) create(tenantName string) *tenant {
+	t := ts.find(tenantName)
+	if t == nil {
+		t = &tenant{lexical: lexical.New(), entities: map[name]*entity{}, scopes: newScopes()}
+		t.show(nil)
+		ts.byName.Store(tenantName, t)
+	}
+	return t
+}
+
+// find returns the index of a tenant, or nil.
+func (ts *tenants) find(name string) *tenant {
+	t, ok := ts.byName.Load(name)
+	if !ok {
+		return nil
+	}
+	return t.(*tenant)
+}
+
+// all yields the tenants by name.
+func (ts *tenants) all() iter.Seq2[string, *tenant] {
+	return func(yield func(string, *tenant) bool) {
+		ts.byName.Range(func(name, t any) bool { return yield(name.(string), t.(*tenant)) })
+	}
+}
+
+// entity returns an entity, a deleted one too, or nil.
+func (ts *tenants) entity(ref schema.Ref) *entity {
+	t := ts.find(ref.Tenant)
+	if t == nil {
+		return nil
+	}
+	return t.entity(ref.Kind, ref.ID)
+}
+
 // tenant is one tenant's index. Readers use now, and entities under mu; the rest
 // belongs to the writer.
 type tenant struct {
@@ -129,20 +168,14 @@ type tenant struct {
 	changed bool // since the maintenance looked
 }
 
-// snapshot is what a search reads. It is immutable, but for its cache of suppliers.
+// snapshot is the state that a search reads. It is immutable, except for its cache of suppliers.
 type snapshot struct {
 	blocks    []*block
 	lexical   *lexical.Snapshot
 	suppliers sync.Map // slot to []index.Supplier, of the tools that were asked for
 }
 
-func newTenant() *tenant {
-	t := &tenant{lexical: lexical.New(), entities: map[name]*entity{}, scopes: newScopes()}
-	t.show(nil)
-	return t
-}
-
-// entity returns what is known of an entity, nil where nothing is.
+// entity returns an entity, a deleted one too, or nil.
 func (t *tenant) entity(kind schema.Kind, id string) *entity {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -166,38 +199,34 @@ func (t *tenant) known() []*entity {
 	return all
 }
 
-// place returns what an entity changes, in the slot that it gets. old is what is
-// known of it.
-func (t *tenant) place(e, old *entity, r *record) change {
-	if !e.deleted() {
-		e.slot = t.slotFor(old)
-		return change{slot: e.slot, entity: e, quantised: r.rows, words: r.words}
+// allocateSlot gives an entity a slot, the slot of its old version if there is one, and returns
+// the change of the slot. The slot of a deleted entity becomes free.
+func (t *tenant) allocateSlot(e, old *entity, r *record) change {
+	had := old != nil && !old.deleted()
+	if e.deleted() {
+		c := change{slot: noSlot, entity: e}
+		if had {
+			c.slot = old.slot
+			t.free = append(t.free, old.slot)
+		}
+		return c
 	}
-	c := change{slot: noSlot, entity: e}
-	if old != nil && !old.deleted() {
-		c.slot = old.slot
-		t.free = append(t.free, old.slot)
-	}
-	return c
-}
-
-// slotFor returns the slot that an entity has, or another.
-func (t *tenant) slotFor(old *entity) uint32 {
-	if old != nil && !old.deleted() {
-		return old.slot
-	}
-	if n := len(t.free); n > 0 {
-		slot := t.free[n-1]
+	switch n := len(t.free); {
+	case had:
+		e.slot = old.slot
+	case n > 0:
+		e.slot = t.free[n-1]
 		t.free = t.free[:n-1]
-		return slot
+	default:
+		e.slot = t.slots
+		t.slots++
 	}
-	t.slots++
-	return t.slots - 1
+	return change{slot: e.slot, entity: e, quantised: r.rows, words: r.words}
 }
 
-// publish shows readers changes, and then makes them known: a caller who learns that a
-// change is indexed may search for it. It copies the list of blocks and the blocks
-// that change, nothing else.
+// publish makes changes visible to readers, and then announces them: a caller who learns that a
+// change is indexed may search for it. It copies only the list of blocks and the blocks that
+// change.
 func (t *tenant) publish(changes []change, dimensions int) error {
 	blocks := slices.Clone(t.now.Load().blocks)
 	for int(t.slots) > len(blocks)*blockSize {
@@ -225,7 +254,7 @@ func (t *tenant) publish(changes []change, dimensions int) error {
 	return err
 }
 
-// show makes blocks what readers see, with the words as they are.
+// show makes blocks visible to readers, with the words as they are.
 func (t *tenant) show(blocks []*block) {
 	t.now.Store(&snapshot{blocks: blocks, lexical: t.lexical.Snapshot()})
 }
@@ -238,7 +267,7 @@ func (t *tenant) rebuild() {
 	}
 }
 
-// at returns the entity in a slot, nil where there is none.
+// at returns the entity in a slot, or nil.
 func (s *snapshot) at(slot uint32) *entity {
 	n := int(slot / blockSize)
 	if n >= len(s.blocks) {
@@ -253,8 +282,8 @@ func (s *snapshot) isTool(slot uint32) bool {
 	return n < len(s.blocks) && (s.blocks[n].live&^s.blocks[n].providers)>>(slot%blockSize)&1 != 0
 }
 
-// slotOf returns where the snapshot holds an entity. What is known may be of
-// another publication than the snapshot, so the slot is looked into.
+// slotOf returns the slot of an entity in a snapshot. The tenant may be ahead of the snapshot, so
+// it checks the slot.
 func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool) {
 	e := t.entity(kind, id)
 	if e == nil || e.deleted() {
@@ -265,7 +294,7 @@ func (t *tenant) slotOf(kind schema.Kind, id string, s *snapshot) (uint32, bool)
 }
 
 // lexicalTexts returns the texts of a document, field by field, with its owner among
-// them: who asks for a card on Trello means a tool that may not say so itself.
+// them: a request for a card on Trello means a tool that may not mention Trello itself.
 func lexicalTexts(doc *schema.Document, owner string) *[lexical.FieldCount]string {
 	f := index.Texts(doc)
 	return &[lexical.FieldCount]string{
@@ -278,7 +307,7 @@ func lexicalTexts(doc *schema.Document, owner string) *[lexical.FieldCount]strin
 	}
 }
 
-// withOwner adds to a text the words of its owner's id that it does not say itself.
+// withOwner adds to a text the words of its owner's id that the text lacks.
 func withOwner(flat, owner string) string {
 	said := map[string]bool{}
 	for _, word := range text.Tokens(flat) {

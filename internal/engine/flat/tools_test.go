@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -29,18 +30,7 @@ func newMaker(seed uint64) *maker {
 	return &maker{rng: rand.New(rand.NewPCG(seed, 7)), dimensions: 16, examples: 1, parameters: 2}
 }
 
-func (m *maker) unit() []float32 {
-	v := make([]float32, m.dimensions)
-	var square float64
-	for i := range v {
-		v[i] = float32(m.rng.NormFloat64())
-		square += float64(v[i]) * float64(v[i])
-	}
-	for i := range v {
-		v[i] = float32(float64(v[i]) / math.Sqrt(square))
-	}
-	return v
-}
+func (m *maker) unit() []float32 { return adaptertest.UnitVector(m.rng, m.dimensions) }
 
 func (m *maker) units(n int) []events.Vector {
 	out := make([]events.Vector, n)
@@ -110,21 +100,10 @@ func (m *maker) probe() index.Probe {
 	}
 }
 
-// everything weighs every feature.
-func everything() fusion.Model {
-	m := fusion.Model{Version: "test", Bias: 1, Tau: 0.3, Alpha: 15, Required: 0.5, Optional: 0.2}
-	for f := range fusion.FeatureCount {
-		m.Features[f] = 0.2 + 0.05*float64(f%5)
-	}
-	return m
-}
-
 // apply applies changes as the message at an offset.
 func apply(t testing.TB, i *Index, offset uint64, changes ...events.Change) {
 	t.Helper()
-	if err := i.Apply(t.Context(), changes, map[int]uint64{0: offset}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, i.Apply(t.Context(), changes, map[int]uint64{0: offset}))
 }
 
 // Words of the owner find what the tool does not say itself, and count once.

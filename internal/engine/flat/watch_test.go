@@ -10,7 +10,7 @@ import (
 
 // Who watches hears what grants knew an entity by and know it by, once searches see the
 // change, and nothing of changes that were older than what is there.
-func TestWhoWatchesHearsOfChanges(t *testing.T) {
+func TestAWatcherIsToldOfChanges(t *testing.T) {
 	i := open(t, t.TempDir())
 	var got []string
 	i.Watch(func(tenant string, changes iter.Seq[Changed]) {

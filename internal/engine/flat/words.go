@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// words is the lexical side of a lookup: what every field is asked, by the
-// query and by its needs. What both ask is asked once.
+// words is the lexical side of a lookup: the texts that every field is asked by the query and by
+// its needs. A text of both is asked once.
 type words struct {
 	snapshot *lexical.Snapshot
 	asked    []asked
@@ -20,7 +20,7 @@ type words struct {
 	wholes   [][]int                   // of each need by itself, against the name and flat texts
 }
 
-// asked is a text that a field is asked.
+// asked is a text to search in a field.
 type asked struct {
 	field lexical.Field
 	text  string
@@ -43,38 +43,29 @@ func newWords(s *lexical.Snapshot, p *index.Probe) *words {
 		w.ask(&w.needs, n.Response.Words, lexical.Response)
 		w.ask(&w.needs, n.Examples.Words, lexical.Examples)
 	}
-	w.ask(&w.needs, argumentWords(p), lexical.Parameters)
-	return w
-}
-
-// argumentWords joins the arguments: a tool is to take all of them.
-func argumentWords(p *index.Probe) string {
+	// A tool should take all arguments.
 	texts := make([]string, len(p.Arguments))
 	for i := range p.Arguments {
 		texts[i] = p.Arguments[i].Text.Words
 	}
-	return strings.Join(texts, " ")
+	w.ask(&w.needs, strings.Join(texts, " "), lexical.Parameters)
+	return w
 }
 
+// ask adds the question for a text to the questions of some fields. An equal question is looked up
+// once.
 func (w *words) ask(scope *[lexical.FieldCount][]int, text string, fields ...lexical.Field) {
 	for _, f := range fields {
-		at := w.place(f, text)
+		at := slices.IndexFunc(w.asked, func(a asked) bool { return a.field == f && a.text == text })
+		if at < 0 {
+			at = len(w.asked)
+			terms := w.snapshot.Analyze(f, text)
+			w.asked = append(w.asked, asked{field: f, text: text, terms: len(terms), query: w.snapshot.Query(f, terms)})
+		}
 		if w.asked[at].terms > 0 && !slices.Contains(scope[f], at) {
 			scope[f] = append(scope[f], at)
 		}
 	}
-}
-
-// place returns where the question is, which is looked up when it is new.
-func (w *words) place(f lexical.Field, text string) int {
-	for i := range w.asked {
-		if w.asked[i].field == f && w.asked[i].text == text {
-			return i
-		}
-	}
-	terms := w.snapshot.Analyze(f, text)
-	w.asked = append(w.asked, asked{field: f, text: text, terms: len(terms), query: w.snapshot.Query(f, terms)})
-	return len(w.asked) - 1
 }
 
 // exact is the lexical scores of one entity.
@@ -87,7 +78,8 @@ type exact struct {
 // exact returns the scores of some slots.
 func (w *words) exact(slots []uint32) []exact {
 	out := make([]exact, len(slots))
-	m := newLookedUp(len(slots))
+	n, all := len(slots), make([]float32, 4*len(slots))
+	m := &lookedUp{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n:]}
 	for f := range lexical.FieldCount {
 		for i, score := range w.best(w.query[f], slots, m) {
 			out[i].query[f], out[i].needs[f] = float64(score), float64(score)
@@ -108,7 +100,7 @@ func (w *words) exact(slots []uint32) []exact {
 	return out
 }
 
-// apart sets what each need scores by itself on some slots.
+// apart sets the score of each need by itself on some slots.
 func (w *words) apart(slots []uint32, out []exact, weights *fusion.Features) {
 	sums, scores := make([]float64, len(slots)*len(w.wholes)), make([]float32, len(slots))
 	for i := range out {
@@ -128,35 +120,29 @@ func (w *words) apart(slots []uint32, out []exact, weights *fusion.Features) {
 	}
 }
 
-// lookedUp holds what some slots score, and what they cover by stems.
+// lookedUp holds the scores of some slots and their coverage by stems.
 type lookedUp struct {
-	best, covered []float32
-	one, more     []float32 // of another text
+	best, covered       []float32
+	other, otherCovered []float32 // of another text
 }
 
-func newLookedUp(slots int) *lookedUp {
-	all := make([]float32, 4*slots)
-	return &lookedUp{all[:slots], all[slots : 2*slots], all[2*slots : 3*slots], all[3*slots:]}
-}
-
-// best returns the best score of each slot, nothing where nothing is asked. Its
-// answer lies in m.
+// best returns the best score of each slot, nil if nothing is asked. The result is in m.
 func (w *words) best(places []int, slots []uint32, m *lookedUp) []float32 {
 	if len(places) == 0 {
 		return nil
 	}
 	w.asked[places[0]].scores(slots, m.best, m.covered)
 	for _, at := range places[1:] {
-		w.asked[at].scores(slots, m.one, m.more)
-		raise(m.best, m.one)
+		w.asked[at].scores(slots, m.other, m.otherCovered)
+		raise(m.best, m.other)
 		if w.asked[at].field == lexical.Stem {
-			raise(m.covered, m.more)
+			raise(m.covered, m.otherCovered)
 		}
 	}
 	return m.best
 }
 
-// scores scores slots; by stems it also says what they cover.
+// scores scores slots, and with stems also their coverage.
 func (a *asked) scores(slots []uint32, out, covered []float32) {
 	if a.field == lexical.Stem {
 		a.query.Cover(slots, out, covered)
@@ -181,9 +167,14 @@ type sum struct {
 func (w *words) sums(m *fusion.Model) []sum {
 	var out []sum
 	add := func(weight float64, places []int) {
-		if weight != 0 && len(places) > 0 {
-			out = append(out, sum{float32(weight), w.queries(places)})
+		if weight == 0 || len(places) == 0 {
+			return
 		}
+		queries := make([]lexical.Query, len(places))
+		for i, at := range places {
+			queries[i] = w.asked[at].query
+		}
+		out = append(out, sum{float32(weight), queries})
 	}
 	for f := range lexical.FieldCount {
 		query, needs := index.LexicalFeatures(int(f))
@@ -193,14 +184,6 @@ func (w *words) sums(m *fusion.Model) []sum {
 		}
 		add(m.Features[query], w.query[f])
 		add(m.Features[needs], w.needs[f])
-	}
-	return out
-}
-
-func (w *words) queries(places []int) []lexical.Query {
-	out := make([]lexical.Query, len(places))
-	for i, at := range places {
-		out[i] = w.asked[at].query
 	}
 	return out
 }

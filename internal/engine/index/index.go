@@ -1,10 +1,9 @@
-// Package index says what an index is asked and what it answers, in words
-// that every adapter shares, so that both deployments rank alike.
+// Package index has the requests and answers of an index, which all adapters share, so that both
+// deployments rank alike.
 package index
 
 import (
-	"github.com/toolstream/toolstream/internal/nearcopy"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -36,8 +35,8 @@ type Argument struct {
 type Probe struct {
 	Query     Text
 	Needs     []Need
-	Arguments []Argument // empty: no penalty, whatever the model says
-	Tau       float64    // match from which on an argument is for a parameter, as fusion.Model has it
+	Arguments []Argument // empty: no penalty, regardless of the model
+	Tau       float64    // least match of an argument with its parameter, as in fusion.Model
 }
 
 // Lookup asks for candidates.
@@ -45,17 +44,17 @@ type Lookup struct {
 	Tenant  string
 	Scope   *policy.Scope  // what the caller may find; nil: everything
 	Filters schema.Filters // applied before anything is chosen
-	Exclude []string       // flags: nothing that has one of them is chosen
-	Behind  []string       // flags: what has one of them comes behind all others, where these are fewer than N, or is one of Also
+	Exclude []string       // flags: entities with any of them are never chosen
+	Behind  []string       // flags: entities with any of them come after all others, if these are fewer than N or include an entity of Also
 	Kinds   []schema.Kind  // empty: every kind
 	Probe   Probe
 	Model   fusion.Model // decides which candidates are worth returning, without a penalty
-	N       int          // how many; 0 for those of Also alone
+	N       int          // how many; 0 for the entities of Also alone
 	Also    []string     // ids of entities that are scored and returned whatever their texts score
-	Rerank  bool         // whether candidates come with what reranking compares
+	Rerank  bool         // whether candidates come with the vectors that reranking compares
 }
 
-// Apart reports whether candidates come with what each need scores by itself.
+// Apart reports whether candidates come with a score for each need by itself.
 func (l *Lookup) Apart() bool {
 	return l.Rerank || len(l.Probe.Needs) > 1 && l.Model.Features[fusion.RelatedNeed] != 0
 }
@@ -65,36 +64,36 @@ type Listing struct {
 	Kind        schema.Kind
 	Scope       *policy.Scope // what the caller may find; nil: everything
 	Provider    string        // of the tools; empty: any
-	Quarantined bool          // only what is in quarantine
+	Quarantined bool          // only entities in quarantine
 	Cursor      string        // the id before the page
 	Limit       int
 }
 
-// Supplier is a tool that answers with what another one takes.
+// Supplier is a tool that answers with a parameter of another tool.
 type Supplier struct {
 	ID    string
 	Share float64 // of the parameters that it supplies, the largest SupplierShare
 }
 
-// MaxSuppliers is how many tools may answer with a parameter, copies left out. What more of them
-// answer with, such as a name or a status, says nothing.
+// MaxSuppliers is how many tools may answer with a parameter, not counting copies. A parameter
+// with more suppliers, such as a name or a status, is not informative.
 const MaxSuppliers = 5
 
 // MaxSupplied is how many of a tool's required parameters, the first ones, are
 // looked for.
 const MaxSupplied = 32
 
-// SupplierShare returns what each of n suppliers of a parameter counts: 1/n².
+// SupplierShare returns the weight of each of n suppliers of a parameter: 1/n².
 func SupplierShare(n int) float64 { return 1 / float64(n*n) }
 
-// Partial is an error beside an answer: there are candidates, and something could
-// not be asked for them.
+// Partial is an error that comes with an answer: there are candidates, but a part of the index
+// could not be asked.
 type Partial struct {
-	Without string // what could not be asked, as an answer names it to its caller
+	Without string // the part that could not be asked, as the answer names it to its caller
 	Err     error
 }
 
-// Error says what was left out, and why.
+// Error names the missing part and the cause.
 func (e *Partial) Error() string { return "without " + e.Without + ": " + e.Err.Error() }
 
 // Unwrap returns why.
@@ -105,18 +104,18 @@ func (e *Partial) Unwrap() error { return e.Err }
 type Candidate struct {
 	schema.Ref
 	Provider   string
-	HeldBack   string          // the flag of Behind that it has
-	First      uint64          // revision of its first document
-	Sketch     nearcopy.Sketch // of a tool
+	HeldBack   string // its flag among Behind
+	First      uint64 // revision of its first document
+	Sketch     Sketch // of a tool
 	Features   fusion.Features
 	Matches    []schema.Match // one per parameter, in the document's order; empty without arguments
-	BestArg    []int          // for each parameter the index of the argument that it is given, -1 for none
+	BestArg    []int          // for each parameter the index of its argument, -1 for none
 	Similarity float64        // best dense score of query and needs against the whole entity
-	Label      string         // the words by which people know it, see Label
-	Named      float64        // how much of its label the query says, from 0 to 1; the index leaves it at 0
+	Label      string         // the words of its name, see Label
+	Named      float64        // share of its label that the query contains, from 0 to 1; the index leaves it at 0
 	Naming     []string       // the words of a query that name its provider; the index leaves them out
 	Covered    float64        // largest share of a need's words that the whole entity holds, rare words counting most
 
-	Needs  []float64 // what each need scores by itself against the name and flat texts, by the model of a lookup that asks Apart
-	Vector []float32 // of the name text, where the lookup says Rerank
+	Needs  []float64 // the score of each need by itself against the name and flat texts, by the model of a lookup that asks Apart
+	Vector []float32 // of the name text, if the lookup says Rerank
 }

@@ -1,6 +1,4 @@
-// Package nearcopy tells whether one tool says the same as another one of another
-// provider, but for a few words. It compares sketches, which an index keeps in memory.
-package nearcopy
+package index
 
 import (
 	"cmp"
@@ -9,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -19,7 +17,7 @@ const (
 	maxName       = 16  // words; and of the tags
 	maxWords      = 128 // of the description of a copy
 	mustStand     = 64  // words of the description that a copy has to repeat
-	telling       = 13  // words of a description that tells a tool under any name
+	telling       = 13  // words of a description that identifies a tool under any name
 )
 
 // How much a copy may differ.
@@ -29,21 +27,20 @@ const (
 	kept          = .8 // share of the words in sentences that the copy repeats, at least
 )
 
-// Sketch is the parameters, the name, the tags and the description of a tool as hashes of
-// words, two bytes each. The first three bytes are the numbers of the first three. In the
-// description a zero ends each sentence, and the lowest bits mark the words that say which
-// tool it is.
+// Sketch is the parameters, the name, the tags and the description of a tool as hashes of words,
+// two bytes each. The first three bytes are the counts of the first three. In the description a
+// zero ends each sentence, and the lowest bits mark the words that identify the tool.
 type Sketch []byte
 
 const (
 	header = 3
-	named  = 1 // the name has the word, or one of its stem; or it comes first, as verbs do
+	named  = 1 // the name has the word, or another word of its stem; or the word comes first, as verbs do
 	owned  = 2 // a tag or the provider's id has it
 	marks  = named | owned
 )
 
-// Of returns the sketch of a tool.
-func Of(doc *schema.Document, provider string) Sketch {
+// SketchOf returns the sketch of a tool.
+func SketchOf(doc *schema.Document, provider string) Sketch {
 	var parameters []uint16
 	for i := range doc.Parameters[:min(len(doc.Parameters), maxParameters)] {
 		parameters = append(parameters, hash(strings.Join(words(doc.Parameters[i].Name), " ")))
@@ -82,7 +79,7 @@ func (s Sketch) describe(description, name, owner string) Sketch {
 	return s
 }
 
-// words returns the words of a text as they stand there, since "user" and "users" may be
+// words returns the words of a text unstemmed, since "user" and "users" may be
 // the tools of one and of all; identifiers are split.
 func words(s string) []string { return text.Tokens(text.Split(s)) }
 
@@ -161,41 +158,41 @@ func (s Sketch) edits(t Sketch, limit int) int {
 	return row[t.len()]
 }
 
-// Tool is a sketch made ready to be compared with many others. That of an empty sketch is
-// no copy and has none.
-type Tool struct {
+// Sketched is a sketch prepared for many comparisons. The tool of an empty sketch is not a copy and
+// has no copies.
+type Sketched struct {
 	parameters, name, tags, text Sketch
 	words                        [16]uint64 // of the last three: bits of their hashes
 }
 
 // Tool returns the tool of a sketch.
-func (s Sketch) Tool() (t Tool) {
+func (s Sketch) Tool() (t Sketched) {
 	if len(s) < header {
 		return t
 	}
 	parameters := header + 2*int(s[0])
 	name := parameters + 2*int(s[1])
 	tags := name + 2*int(s[2])
-	t = Tool{parameters: s[header:parameters], name: s[parameters:name], tags: s[name:tags], text: s[tags:]}
+	t = Sketched{parameters: s[header:parameters], name: s[parameters:name], tags: s[name:tags], text: s[tags:]}
 	for _, part := range []Sketch{t.name, t.tags, t.text} {
 		for i := range part.len() {
-			word, bit := place(part.at(i))
+			word, bit := bitOf(part.at(i))
 			t.words[word] |= bit
 		}
 	}
 	return t
 }
 
-// place returns which bit of Tool.words is that of a hash.
-func place(hash uint16) (word int, bit uint64) { return int(hash >> 12), 1 << (hash >> 6 % 64) }
+// bitOf returns the bit of a hash in Sketched.words.
+func bitOf(hash uint16) (word int, bit uint64) { return int(hash >> 12), 1 << (hash >> 6 % 64) }
 
-// CopiedBy reports whether another tool is a copy of t: it takes the same parameters, or
-// more; it says half of what the name says, where the description is short; and of the sentences of the description it has
-// four fifths, counted in words, with at most one word in six changed, left out or put in.
-// A tool of the same name may change one word of a shorter sentence. The other has all words
-// that say which tool t is; nor may a change bring in one that says which tool the other
-// is, unless all words of the sentence stay. What else the other says does not matter.
-func (t *Tool) CopiedBy(other *Tool) bool {
+// CopiedBy reports whether another tool is a copy of t: it takes the same parameters, or more; it
+// has half of the name's words, if the description is short; and it has four fifths of the
+// sentences of the description, counted in words, with at most one word in six changed, left out
+// or added. A tool of the same name may change one word of a shorter sentence. The other tool has
+// all words that identify t, and no change may add a word that identifies the other tool, unless
+// all words of the sentence stay. Its remaining text does not matter.
+func (t *Sketched) CopiedBy(other *Sketched) bool {
 	return len(t.name) > 0 && among(t.parameters, other.parameters) && t.nameStandsIn(other) && t.textStandsIn(other)
 }
 
@@ -216,10 +213,10 @@ func among(few, many Sketch) bool {
 	return true
 }
 
-// nameStandsIn reports whether half of the name's words stand in the name and the
-// description of another tool, or none has to, as the description tells enough. Where there
-// is no description, the names and the parameters have to be the same.
-func (t *Tool) nameStandsIn(other *Tool) bool {
+// nameStandsIn reports whether half of the name's words are in the name and the description of
+// another tool, which a long description makes unnecessary. Without a description, the names and
+// the parameters have to be the same.
+func (t *Sketched) nameStandsIn(other *Sketched) bool {
 	if len(t.text) == 0 {
 		return len(other.text) == 0 && t.isNamed(other) && len(t.parameters) == len(other.parameters)
 	}
@@ -233,7 +230,7 @@ func (t *Tool) nameStandsIn(other *Tool) bool {
 }
 
 // isNamed reports whether the names are of the same words.
-func (t *Tool) isNamed(other *Tool) bool {
+func (t *Sketched) isNamed(other *Sketched) bool {
 	for i := range t.name.len() {
 		if !other.name.has(t.name.at(i)) {
 			return false
@@ -243,14 +240,14 @@ func (t *Tool) isNamed(other *Tool) bool {
 }
 
 // says reports whether the name, a tag or the description has a word.
-func (t *Tool) says(hash uint16) bool {
-	word, bit := place(hash)
+func (t *Sketched) says(hash uint16) bool {
+	word, bit := bitOf(hash)
 	return t.words[word]&bit != 0 && (t.name.has(hash) || t.tags.has(hash) || t.text.has(hash))
 }
 
-// lacks reports whether a word is missing of those by which a sentence says which tool it
-// is of: those of the name count where the names differ.
-func (t *Tool) lacks(sentence Sketch, sameName bool) bool {
+// lacks reports whether the tool lacks a word that identifies the sentence's tool. Words of the
+// name count only if the names differ.
+func (t *Sketched) lacks(sentence Sketch, sameName bool) bool {
 	which := uint16(marks)
 	if sameName {
 		which = owned
@@ -264,7 +261,7 @@ func (t *Tool) lacks(sentence Sketch, sameName bool) bool {
 }
 
 // textStandsIn reports whether another tool repeats the description.
-func (t *Tool) textStandsIn(other *Tool) bool {
+func (t *Sketched) textStandsIn(other *Sketched) bool {
 	sameName := t.isNamed(other)
 	rest := t.text
 	total, repeated := 0, 0
@@ -281,9 +278,8 @@ func (t *Tool) textStandsIn(other *Tool) bool {
 	return float64(repeated) >= kept*float64(total)
 }
 
-// repeats reports whether a sentence of t is one of another tool, but for the edits that
-// are allowed.
-func (t *Tool) repeats(sentence Sketch, other *Tool, sameName bool) bool {
+// repeats reports whether another tool has a sentence of t, within the allowed edits.
+func (t *Sketched) repeats(sentence Sketch, other *Sketched, sameName bool) bool {
 	usual := sentence.len() / wordsToAnEdit
 	limit := usual
 	if sameName && sentence.len() >= leastEdited {

@@ -1,4 +1,4 @@
-package nearcopy
+package index
 
 import (
 	"strings"
@@ -18,7 +18,7 @@ func document(name, description string, parameters ...string) *schema.Document {
 }
 
 func copied(original, other *schema.Document) bool {
-	a, b := Of(original, "acme").Tool(), Of(other, "globex").Tool()
+	a, b := SketchOf(original, "acme").Tool(), SketchOf(other, "globex").Tool()
 	return a.CopiedBy(&b)
 }
 

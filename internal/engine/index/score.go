@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -26,7 +26,7 @@ func LexicalFeatures(field int) (query, needs fusion.Feature) {
 	return fusion.QueryLexicalFlat + fusion.Feature(field), fusion.NeedsLexicalFlat + fusion.Feature(field)
 }
 
-// Entry is what an index knows of one entity when it scores it.
+// Entry is an entity to be scored.
 type Entry struct {
 	Vectors  *events.Vectors // nil: not embedded, every dense feature is 0
 	Required []bool          // for each parameter, in the document's order
@@ -38,16 +38,15 @@ type Entry struct {
 type Scores struct {
 	Features   fusion.Features // without usage
 	Matches    []schema.Match  // one per parameter; empty without arguments
-	BestArg    []int           // index of the argument that each parameter is given, -1 for none
+	BestArg    []int           // index of the argument given to each parameter, -1 for none
 	Similarity float64         // best cosine against the name or the whole document
 }
 
-// Score returns an entity's exact scores. It is the one place in which
-// cosines become features, so every deployment ranks alike.
+// Score returns an entity's exact scores. Only this function turns cosines into features, so every
+// deployment ranks alike.
 //
-// A field that is asked for and that the tool lacks takes the score of its
-// name text for the same question: what the tool as a whole is worth there,
-// neither an invented match nor a punishment. A question without a vector
+// If the tool lacks a field, the field scores like its name text for the same question: the worth
+// of the tool as a whole, neither an invented match nor a punishment. A question without a vector
 // scores 0 on every entity alike.
 func Score(p *Probe, e Entry) Scores {
 	var s Scores
@@ -85,6 +84,7 @@ func (s *Scores) scoreQuery(p *Probe, v *events.Vectors) {
 // scoreNeeds scores each field by the need that asks for it best.
 func (s *Scores) scoreNeeds(p *Probe, v *events.Vectors) {
 	f := &s.Features
+	whole := func(n *Need) []float32 { return n.Whole.Vector }
 	f[fusion.NeedsDenseName] = bestNeed(p, whole, func(q []float32) float64 { return cosine(q, v.Name) })
 	for _, field := range []struct {
 		at  fusion.Feature
@@ -92,24 +92,20 @@ func (s *Scores) scoreNeeds(p *Probe, v *events.Vectors) {
 		doc events.Vector
 	}{
 		{fusion.NeedsDenseFlat, whole, v.Flat},
-		{fusion.NeedsDenseDescription, description, v.Description},
-		{fusion.NeedsDenseResponse, response, v.Response},
+		{fusion.NeedsDenseDescription, func(n *Need) []float32 { return n.Description.Vector }, v.Description},
+		{fusion.NeedsDenseResponse, func(n *Need) []float32 { return n.Response.Vector }, v.Response},
 	} {
 		f[field.at] = bestNeed(p, field.ask, func(q []float32) float64 {
 			return cosineOr(q, field.doc, cosine(q, v.Name))
 		})
 	}
+	examples := func(n *Need) []float32 { return n.Examples.Vector }
 	f[fusion.NeedsDenseExamples] = bestNeed(p, examples, func(q []float32) float64 {
 		return bestOr(q, v.Examples, cosine(q, v.Name))
 	})
 }
 
-func whole(n *Need) []float32       { return n.Whole.Vector }
-func description(n *Need) []float32 { return n.Description.Vector }
-func response(n *Need) []float32    { return n.Response.Vector }
-func examples(n *Need) []float32    { return n.Examples.Vector }
-
-// bestNeed returns the largest phi over the needs that ask, 0 where none does.
+// bestNeed returns the largest phi over the needs that ask, or 0.
 func bestNeed(p *Probe, ask func(*Need) []float32, phi func(q []float32) float64) float64 {
 	var best float64
 	asked := false
@@ -130,7 +126,7 @@ func bestNeed(p *Probe, ask func(*Need) []float32, phi func(q []float32) float64
 // the paper, an argument is given to one parameter only. Without arguments there are no
 // matches, and every entity has 0.
 func (s *Scores) scoreArguments(p *Probe, e Entry) {
-	if !p.hasArguments() {
+	if !slices.ContainsFunc(p.Arguments, func(a Argument) bool { return len(a.Text.Vector) > 0 }) {
 		return
 	}
 	params := e.Vectors.Parameters
@@ -188,16 +184,6 @@ func (s *Scores) assign(pairs []pair, required []bool, tau float64) {
 	}
 }
 
-// hasArguments reports whether any argument can be compared.
-func (p *Probe) hasArguments() bool {
-	for i := range p.Arguments {
-		if len(p.Arguments[i].Text.Vector) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // coverage returns the mean over the parameters of max(0, phi).
 func coverage(params []events.Vector, phi func(parameter []float32) float64) float64 {
 	var sum float64
@@ -207,7 +193,7 @@ func coverage(params []events.Vector, phi func(parameter []float32) float64) flo
 	return sum / float64(len(params))
 }
 
-// AddNeeds adds to what the words of each need score by themselves what its vector does.
+// AddNeeds adds the score of each need's vector to the score of its words.
 func AddNeeds(scores []float64, p *Probe, v *events.Vectors, w *fusion.Features) {
 	for i := range p.Needs {
 		q := p.Needs[i].Whole.Vector
@@ -231,8 +217,8 @@ func (p *Probe) similarity(f *fusion.Features) float64 {
 	return max(query, needs)
 }
 
-// cosine returns the inner product of two unit vectors, 0 where one is absent
-// or from a model of other dimensions.
+// cosine returns the inner product of two unit vectors, 0 if one is absent
+// or has other dimensions.
 func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0

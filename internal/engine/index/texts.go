@@ -3,21 +3,19 @@ package index
 import (
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// How long the texts of one document may get, in bytes. What is longer is cut:
-// beyond this, more text dilutes an embedding and lets one document match
-// everything.
+// Bounds of the texts of one document, in bytes. Longer texts are cut: they would dilute an
+// embedding and make one document match everything.
 const (
 	maxFlat  = 8 << 10
 	maxField = 2 << 10
 )
 
-// Fields are the texts of a document as they are embedded and indexed:
-// identifiers split into words, otherwise as standardized. A text is empty
-// where the document lacks the field.
+// Fields are the texts of a document as they are embedded and indexed: identifiers split into
+// words, otherwise as standardized. A text is empty if the document lacks the field.
 type Fields struct {
 	Name        string   // "name words title. description [tags]"
 	Flat        string   // everything in one
@@ -30,8 +28,12 @@ type Fields struct {
 // Texts returns the texts of a document. The embedder and the lexical index
 // both read a document through it, so that they mean the same words.
 func Texts(doc *schema.Document) Fields {
+	s := join(". ", titled(doc), field(doc.Description))
+	if tags := tagText(doc); tags != "" {
+		s = join(" ", s, "["+tags+"]")
+	}
 	f := Fields{
-		Name:        nameText(doc),
+		Name:        text.Truncate(s, maxField),
 		Flat:        flatText(doc),
 		Description: field(doc.Description),
 		Response:    field(doc.Response),
@@ -80,9 +82,8 @@ func isType(s string) bool {
 // maxLabel is how many words of a name are a label: more than names have.
 const maxLabel = 16
 
-// Label returns the words by which people know a tool, in lower case and with blanks
-// between them: those of its name, or of its title where the name is a path, such as GET
-// /alerts/{id}.
+// Label returns the words of a tool's name in lower case, separated by blanks, or the words of its
+// title if the name is a path, such as GET /alerts/{id}.
 func Label(doc *schema.Document) string {
 	name := doc.Name
 	if doc.Title != "" && strings.Contains(name, "/") {
@@ -90,14 +91,6 @@ func Label(doc *schema.Document) string {
 	}
 	words := text.Tokens(field(name))
 	return strings.Join(words[:min(len(words), maxLabel)], " ")
-}
-
-func nameText(doc *schema.Document) string {
-	s := join(". ", titled(doc), field(doc.Description))
-	if tags := tagText(doc); tags != "" {
-		s = join(" ", s, "["+tags+"]")
-	}
-	return text.Truncate(s, maxField)
 }
 
 // flatText renders the whole document as prose, without the keys of any
@@ -131,7 +124,7 @@ func flatText(doc *schema.Document) string {
 	return text.Truncate(join(". ", parts...), maxFlat)
 }
 
-// stems returns the stems of the words of a text that say something.
+// stems returns the stems of the meaningful words of a text.
 func stems(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, word := range text.Tokens(s) {
@@ -142,7 +135,7 @@ func stems(s string) map[string]bool {
 	return out
 }
 
-// titled returns the words of the name, and the title where it says more.
+// titled returns the words of the name, and the title if it adds any.
 func titled(doc *schema.Document) string {
 	name, title := field(doc.Name), field(doc.Title)
 	if strings.EqualFold(name, title) {

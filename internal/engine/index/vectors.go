@@ -9,8 +9,8 @@ import (
 // rounding, a longer one would outrank every other.
 const MaxNorm = 1.01
 
-// CheckVector says why a vector cannot be searched among others of that many
-// dimensions, or nil. An empty one is fine: its text holds nothing to embed.
+// CheckVector returns why a vector cannot be searched among others of that many dimensions, or
+// nil. An empty vector is fine: its text has no content to embed.
 func CheckVector(v []float32, dimensions int) error {
 	if len(v) != 0 && len(v) != dimensions {
 		return fmt.Errorf("%d components, not %d", len(v), dimensions)

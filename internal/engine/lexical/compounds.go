@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 const (
 	minPart     = 4  // bytes of a part of a compound
-	tellingPart = 6  // bytes from which a part needs no proof by the rest
+	tellingPart = 6  // least bytes of a part that needs no proof by the rest
 	maxFound    = 32 // compounds that one word is looked for in
 
 	partWeight  = 0.7  // of a compound for its part, or of a part for its compound
 	otherWeight = 0.25 // of another compound with the same part
 )
 
-// links may stand between the parts of a compound.
+// links may join the parts of a compound.
 var links = [...]string{"s", "es", "n", "en", "e", "er"}
 
 // compounds adds the compounds that a word is part of, and the parts that it
@@ -42,9 +42,8 @@ func (a *inquiry) compounds(v *variants, w *text.Word, stem string, l text.Langu
 	}
 }
 
-// modifiers returns what a compound begins with whose first part is the word:
-// the word as it is, its stem where that is long enough not to begin other
-// words, and the word as it is typed without umlauts.
+// modifiers returns the beginnings of a compound whose first part is the word: the word itself,
+// its stem if that is long enough not to begin other words, and the word without umlauts.
 func modifiers(w *text.Word, stem string) []string {
 	out := []string{w.Plain}
 	if len(stem) >= tellingPart && !strings.HasPrefix(w.Plain, stem) || len(stem) >= minCompound {
@@ -56,14 +55,14 @@ func modifiers(w *text.Word, stem string) []string {
 	return out
 }
 
-// endingIn returns the compounds that end in a stem, behind a word.
+// endingIn returns the compounds that end in a stem after a word.
 func (a *inquiry) endingIn(stem string) []string {
 	if len(stem) < minPart {
 		return nil
 	}
 	var out []string
 	for _, c := range a.snapshot.compoundsEnding(stem) {
-		if rest := strings.TrimSuffix(c, stem); len(rest) >= minPart-1 && (len(stem) >= tellingPart || a.known(rest)) {
+		if rest := strings.TrimSuffix(c, stem); len(rest) >= minPart-1 && (len(stem) >= tellingPart || a.unlinked(rest, strings.CutSuffix) != "") {
 			out = append(out, c)
 		}
 	}
@@ -77,48 +76,29 @@ func (a *inquiry) beginningWith(word string) []string {
 	}
 	var out []string
 	for _, c := range a.snapshot.compoundsBeginning(word) {
-		if rest := strings.TrimPrefix(c, word); len(rest) >= minPart-1 && (len(word) >= tellingPart || a.head(rest) != "") {
+		if rest := strings.TrimPrefix(c, word); len(rest) >= minPart-1 && (len(word) >= tellingPart || a.unlinked(rest, strings.CutPrefix) != "") {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// known reports whether a modifier is a word, with or without what links it.
-func (a *inquiry) known(modifier string) bool {
-	return modifier != "" && a.unlinked(modifier) != ""
-}
-
-// unlinked returns the word that a modifier is, "" for none.
-func (a *inquiry) unlinked(modifier string) string {
-	if a.snapshot.knows(modifier) {
-		return modifier
+// unlinked returns the word that a part of a compound is, without the linking element, or "". cut
+// removes the element from the end of a modifier, or from the beginning of a head.
+func (a *inquiry) unlinked(part string, cut func(s, link string) (string, bool)) string {
+	if a.snapshot.knows(part) {
+		return part
 	}
 	for _, link := range links {
-		if word, ok := strings.CutSuffix(modifier, link); ok && len(word) >= minPart && a.snapshot.knows(word) {
+		if word, ok := cut(part, link); ok && len(word) >= minPart && a.snapshot.knows(word) {
 			return word
 		}
 	}
 	return ""
 }
 
-// head returns the stem that the end of a compound is once the link before it
-// is off, "" for none.
-func (a *inquiry) head(end string) string {
-	if a.snapshot.knows(end) {
-		return end
-	}
-	for _, link := range links {
-		if stem, ok := strings.CutPrefix(end, link); ok && len(stem) >= minPart && a.snapshot.knows(stem) {
-			return stem
-		}
-	}
-	return ""
-}
-
-// split cuts a stem into two words, at least one of which stands by itself in
-// the index and the other in another compound if not by itself. Of several
-// ways it takes the one whose shorter part is longest.
+// split cuts a stem into two parts. One part is a word of the index, and the other is a word or
+// a part of another compound. It chooses the cut whose shorter part is longest.
 func (a *inquiry) split(stem string) (modifier, head string) {
 	if len(stem) < minCompound {
 		return "", ""
@@ -131,7 +111,7 @@ func (a *inquiry) split(stem string) (modifier, head string) {
 			continue
 		}
 		before, end := stem[:i], stem[i:]
-		word, alone := a.unlinked(before), a.snapshot.knows(end)
+		word, alone := a.unlinked(before, strings.CutSuffix), a.snapshot.knows(end)
 		switch {
 		case word != "" && (alone || slices.ContainsFunc(a.snapshot.compoundsEnding(end), another)):
 		case alone && slices.ContainsFunc(a.snapshot.compoundsBeginning(before), another):

@@ -4,17 +4,16 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
-// languageMarker begins a term that is no word, but says that a document has words
-// of a language.
+// languageMarker begins a term that marks a document with words of a language.
 const languageMarker = "\x03"
 
-// minCompound is the length in bytes from which a word may be a compound.
+// minCompound is the least length of a compound in bytes.
 const minCompound = 8
 
-// Document is what is indexed of a document, ready to be stored: its terms, each
+// Document is the indexed form of a document, ready to be stored: its terms, each
 // once, and how often each occurs in each field. It is immutable.
 //
 // Its bytes: the number of terms and the hash of each; then by field its length in
@@ -34,9 +33,8 @@ func hash(term string) uint64 {
 	return h
 }
 
-// read makes a document of its texts. Those of Stem and Pairs are not read. stem is
-// text.Stem.
-func read(texts *[FieldCount]string, stem func(string) string) Document {
+// Analyze makes a document of its texts. The texts of Stem and Pairs are ignored.
+func (x *Index) Analyze(texts *[FieldCount]string) Document {
 	var words [FieldCount][]text.Word
 	for f, s := range texts {
 		if Field(f) != Stem && Field(f) != Pairs {
@@ -44,8 +42,8 @@ func read(texts *[FieldCount]string, stem func(string) string) Document {
 		}
 	}
 	words[Stem], words[Pairs] = words[Flat], words[Name]
-	r := reader{stem: stem, numbers: map[uint64]int{}}
-	// The longest text says most of the language.
+	r := reader{stem: x.stem, numbers: map[uint64]int{}}
+	// The longest text is the best evidence of the language.
 	r.languages, _ = text.Detect(slices.MaxFunc(words[:], func(a, b []text.Word) int { return len(a) - len(b) }))
 	for f := range Pairs {
 		r.current = &r.fields[f]
@@ -74,7 +72,7 @@ type fieldCounts struct {
 	length   int // in words
 }
 
-// document returns what was read in its stored form.
+// document returns the stored form of the document.
 func (r *reader) document() Document {
 	b := binary.AppendUvarint(nil, uint64(len(r.terms)))
 	for _, term := range r.terms {
@@ -119,8 +117,8 @@ func (r *reader) field(f Field, words []text.Word) {
 			next = &words[i+1]
 		}
 		first, second := w.Singles(next)
-		r.beside(first)
-		r.beside(second)
+		r.addTerm(first)
+		r.addTerm(second)
 	}
 }
 
@@ -132,7 +130,7 @@ func (r *reader) own(w *text.Word) string {
 	return r.stem(w.Plain)
 }
 
-// stems adds the stems of a word, and what finds it as a compound.
+// stems adds the stems of a word, and the terms that find it as a compound.
 func (r *reader) stems(f Field, w *text.Word) {
 	own := r.own(w)
 	r.count(own)
@@ -141,13 +139,13 @@ func (r *reader) stems(f Field, w *text.Word) {
 		return
 	}
 	if plain := w.PlainStemIn(l); plain != own {
-		r.beside(plain)
+		r.addTerm(plain)
 	}
 	if english := r.stem(w.Plain); english != own {
-		r.beside(english)
+		r.addTerm(english)
 	}
 	if f == Stem {
-		r.beside(languageMarker + string(l))
+		r.addTerm(languageMarker + string(l))
 	}
 	if l.Compounds() && len(own) >= minCompound {
 		r.compounds = append(r.compounds, own)
@@ -155,12 +153,12 @@ func (r *reader) stems(f Field, w *text.Word) {
 }
 
 func (r *reader) count(term string) {
-	r.beside(term)
+	r.addTerm(term)
 	r.current.length++
 }
 
-// beside adds a term that does not make the field longer, if it is one.
-func (r *reader) beside(term string) {
+// addTerm adds a term that does not count for the length of the field, unless it is empty.
+func (r *reader) addTerm(term string) {
 	if term == "" {
 		return
 	}

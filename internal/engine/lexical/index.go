@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // Index is a lexical index under change. Snapshot never waits; the other methods
@@ -34,9 +34,6 @@ func New(segments ...*Segment) *Index {
 // Snapshot returns the index as of the last Apply.
 func (x *Index) Snapshot() *Snapshot { return x.current.Load() }
 
-// Analyze makes a document of its texts. Those of Stem and Pairs are not read.
-func (x *Index) Analyze(texts *[FieldCount]string) Document { return read(texts, x.stem) }
-
 // maxStems bounds the memory for stems already computed.
 const maxStems = 1 << 16
 
@@ -60,7 +57,7 @@ const minDelta = 256
 
 // Apply replaces the documents in slots, and empties those with an empty document.
 // Slots stay below 2^24 and should be dense: a search costs four bytes of memory
-// for each up to the highest. Where it fails, because of a document that Analyze
+// for each up to the highest. If it fails, because of a document that Analyze
 // did not make, nothing changes.
 func (x *Index) Apply(docs map[uint32]Document) error {
 	changed := slices.Sorted(maps.Keys(docs))

@@ -44,7 +44,7 @@ func segmentOf(d Document) *Segment {
 
 // occurrences returns how often a term occurs in a field.
 func (s *Segment) occurrences(f Field, term string) float64 {
-	for _, p := range s.fields[f].of(hash(term)) {
+	for _, p := range s.fields[f].find(hash(term)) {
 		return float64(p.key & maxTF)
 	}
 	return 0

@@ -95,3 +95,11 @@ func TestEnglishStaysAsItIs(t *testing.T) {
 		}
 	}
 }
+
+// "Jahr" is the first part of "Jahresbericht" only if "es" is no part of the second.
+func TestALinkingElementBelongsToNoPart(t *testing.T) {
+	s := put(New(), &[FieldCount]string{Flat: "Schreibt den Jahresbericht für die Firma."}, &[FieldCount]string{Flat: "Liest einen Bericht für die Firma."})
+	if hits := s.Search(Stem, s.Analyze(Stem, "Jahr"), 2, nil); len(hits) != 1 || hits[0].Slot != 0 {
+		t.Errorf("found %v", hits)
+	}
+}

@@ -16,7 +16,7 @@
 //
 // # Structure
 //
-// A snapshot is an immutable base and a small delta of what changed since. Each
+// A snapshot is an immutable base and a small delta of later changes. Each
 // field of either holds its postings as one array in the order of terms, with the
 // fraction above precomputed (the eager scoring of BM25S, arXiv 2407.03618), so
 // that a query multiplies and adds into a dense array of scores. A change merges
@@ -30,8 +30,8 @@
 // Words are as package text finds them; a word that bears accents is there in
 // both forms. In a stemmed field it is there by its stem in the language of the
 // document, which is told per script and English as long as nothing speaks
-// against it, and beside it by its stem as an English word and as it is typed
-// without accents. A query whose language can be told is stemmed in it, any
+// against it, and also by its English stem and without
+// accents. A query whose language can be told is stemmed in it, any
 // other one in every language that the index holds.
 //
 // Words of languages that write compounds as one word are also found by their
@@ -40,14 +40,14 @@
 // word too; and a long word of the query, of two that the index knows. Only
 // documents in such a language take part, so that nothing changes for others.
 //
-// What a document is found by beside its words is not counted in its length.
+// These additional terms do not count for the length of a document.
 //
 // # Pairs
 //
 // The terms of Pairs are the pairs of neighbouring words of Name, by the stem
 // that is the word's own, stop words left out; in a query fillers are left out
 // too. They tell "convert currency" from a text that speaks of both elsewhere.
-// What else may stand for a word in other fields does not here, and words of
+// Variants of words do not count here, and words of
 // scripts without spaces, pairs of characters in all fields, make no pairs of
 // pairs: a document of nothing else does not have the field.
 //
@@ -59,7 +59,7 @@
 // never found, and new ones always are. Right after Rebuild scores are exact.
 package lexical
 
-// Field is one of the texts of a document.
+// Field names a text of a document.
 type Field int
 
 // The fields.
@@ -67,10 +67,10 @@ const (
 	Flat        Field = iota // the whole document, words as written
 	Stem                     // the text of Flat, stemmed: never given, always derived
 	Name                     // name, title, description and tags
-	Description              // what it does
+	Description              // of the tool
 	Parameters               // its inputs
-	Response                 // what comes back
-	Examples                 // what users would ask
+	Response                 // the tool's answer
+	Examples                 // requests that users would make
 	Pairs                    // pairs of neighbouring words of Name: never given, always derived
 	FieldCount
 )
@@ -81,25 +81,24 @@ const (
 	b  = 0.9 // weight of a document's length
 )
 
-// stemmed reports whether the field's words are stemmed. Stems help where requests
-// are prose and cost where names of products matter, so the whole document is there
-// in both forms, and the name, short as it is, stemmed.
+// stemmed reports whether the field's words are stemmed. Stems help if requests are prose and hurt
+// if product names matter, so the whole document is indexed in both forms, and the name, short as
+// it is, stemmed.
 func (f Field) stemmed() bool { return f == Stem || f == Name || f == Pairs }
 
 // Term is a word of a query. It counts once, however often it is said: a long text
-// repeats what it tells, not what it asks for.
+// repeats its topic, not its request.
 type Term struct {
 	Text string
-	// Also are other terms that stand for the same word of a query: its stems
-	// in other languages, compounds that it is part of. Together they are one
-	// term, as rare as all of them are.
+	// Also are variants of the same word of a query: its stems in other languages,
+	// compounds that it is part of. Together they are one term, as rare as all of them are.
 	Also []Variant
 }
 
 // Variant is a term that counts for another one.
 type Variant struct {
 	Text   string
-	Weight float32 // of an occurrence, against one of the term itself
+	Weight float32 // of an occurrence, relative to the term itself
 }
 
 // Terms are the distinct words of a text in the order of their first

@@ -5,27 +5,27 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 const (
-	// minName is how many characters make a name that says something: x, id and
-	// q are in too many texts by chance.
+	// minName is the minimum length of a name in characters: x, id and q are in too many texts by
+	// chance.
 	minName = 3
-	// maxName is how many bytes a name may have. What is longer is no name, and
+	// maxName is how many bytes a name may have. A longer text is not a name and
 	// would only keep a search busy.
 	maxName = 128
-	// maxMatched bounds the documents that MatchAll goes through: words that are
-	// all more common do not stand together in a few only.
+	// maxMatched bounds the documents that MatchAll visits: words that are all more common do not
+	// appear together in only a few documents.
 	maxMatched = 2000
 )
 
 // MatchAll returns the slots, rising within a part, of the documents that are
-// accepted and whose field, one that is not stemmed, holds every word of an
+// accepted and whose field, which must not be stemmed, holds every word of an
 // identifier, and whether these are all: there are at most limit of them, and
 // the words are rare enough to be looked for. An identifier that says too
-// little is looked for nowhere: one with a stop word, or whose words have less
-// than three characters, or one of a script without spaces.
+// little is looked for nowhere: an identifier with a stop word, with fewer than
+// three characters, or with a single character of a script without spaces.
 func (s *Snapshot) MatchAll(f Field, identifier string, limit int, accept func(slot uint32) bool) (slots []uint32, all bool) {
 	words := identifying(identifier)
 	if len(words) == 0 {
@@ -50,8 +50,7 @@ func (s *Snapshot) MatchAll(f Field, identifier string, limit int, accept func(s
 	return slots, true
 }
 
-// identifying returns the words of an identifier, each once; none where they
-// say too little.
+// identifying returns the distinct words of an identifier, or nil if they are too unspecific.
 func identifying(identifier string) []text.Word {
 	if len(identifier) > maxName {
 		return nil
@@ -83,7 +82,7 @@ func (s *Snapshot) lists(f Field, words []text.Word) (lists [][][]posting, rares
 	for i, p := range s.parts {
 		lists[i] = make([][]posting, len(words))
 		for w := range words {
-			lists[i][w] = p.fields[f].of(hash(words[w].Text))
+			lists[i][w] = p.fields[f].find(hash(words[w].Text))
 			held[w] += len(lists[i][w])
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// part is a segment as a snapshot sees it: less what was replaced or deleted.
+// part is a segment as a snapshot sees it: without replaced and deleted documents.
 type part struct {
 	*Segment
 	dead slotSet
@@ -49,8 +49,7 @@ func (s *slotSet) add(slot uint32) {
 	s.size++
 }
 
-// merge returns one segment of what is live in the parts, impacts still to be
-// weighed. A slot is live in one part at most.
+// merge returns one segment of the live documents of the parts, without impacts. A slot is live in one part at most.
 func merge(parts []part) *Segment {
 	m := &Segment{}
 	m.mergeDocuments(parts)
@@ -60,7 +59,7 @@ func merge(parts []part) *Segment {
 	}
 	for _, p := range parts {
 		for _, word := range p.compounds {
-			if m.fields[Stem].of(hash(word)) != nil {
+			if m.fields[Stem].find(hash(word)) != nil {
 				compounds = append(compounds, word)
 			}
 		}
@@ -126,7 +125,9 @@ func mergeField(f Field, parts []part) postings {
 				cursors[i]++
 			}
 		}
-		m.add(least)
+		if n := uint32(len(m.list)); n > m.start[len(m.start)-1] {
+			m.terms, m.start = append(m.terms, least), append(m.start, n)
+		}
 	}
 	m.terms, m.start, m.list = trim(m.terms), trim(m.start), trim(m.list)
 	return m
@@ -163,7 +164,7 @@ func mergeRuns(list []posting, n int) {
 	}
 }
 
-// trim gives back memory that was allotted to what is dead.
+// trim frees the memory that was reserved for dead postings.
 func trim[T any](list []T) []T {
 	if cap(list)-len(list) > len(list)/8 {
 		return slices.Clone(list)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/toolstream/toolstream/internal/text"
 )
 
 // termsOf returns the terms of Pairs for "first second" and so on.
@@ -31,7 +29,7 @@ func TestPairsOfDocuments(t *testing.T) {
 		{"github api 天气预报 map tiles", [][2]string{{"github", "api"}, {"map", "tile"}}},
 		{"Показывает прогноз погоды для города", [][2]string{{"показыва", "прогноз"}, {"прогноз", "погод"}, {"погод", "для"}, {"для", "город"}}},
 	} {
-		d := segmentOf(read(&[FieldCount]string{Name: c.name, Pairs: "never read"}, text.Stem))
+		d := segmentOf(New().Analyze(&[FieldCount]string{Name: c.name, Pairs: "never read"}))
 		occurrences := 0.0
 		for _, pair := range slices.Compact(slices.Sorted(slices.Values(termsOf(c.want)))) {
 			occurrences += d.occurrences(Pairs, pair)

@@ -4,25 +4,32 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
-// Analyze returns the terms of a query for the field: the same that its texts
-// are indexed by, but for words that only phrase a request. A query of nothing
-// else keeps them. The terms are good for this snapshot: what else a word may
-// stand for depends on what it holds.
+// Analyze returns the terms of a query for the field: the terms of its words as indexed, without
+// words that only phrase a request. A query that has only such words keeps them. The terms are
+// valid for this snapshot: the variants of a word depend on its documents.
 func (s *Snapshot) Analyze(f Field, query string) Terms {
 	a := inquiry{snapshot: s, field: f}
 	words := text.Words(query)
 	a.languages, a.sure = text.Detect(words)
-	said := slices.DeleteFunc(slices.Clone(words), a.idle)
+	said := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool {
+		return text.StopWord(w.Text) || w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script])
+	})
 	if len(said) == 0 {
 		said = words
 	}
-	if f == Pairs {
-		return a.pairs(said)
+	if f != Pairs {
+		return a.terms(said)
 	}
-	return a.terms(said)
+	d := newDistinct(len(said))
+	pairs(said, a.stem, func(term string) {
+		if !d.there[term] {
+			d.add(Term{Text: term})
+		}
+	})
+	return d.terms
 }
 
 // inquiry is one query on its way to terms.
@@ -33,26 +40,14 @@ type inquiry struct {
 	sure      text.Sure
 }
 
-// idle reports whether a word says nothing of what is looked for.
-func (a *inquiry) idle(w text.Word) bool {
-	return text.StopWord(w.Text) || w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script])
-}
-
-// pairs returns the distinct pairs of neighbouring words.
-func (a *inquiry) pairs(words []text.Word) Terms {
-	d := distinct{make(Terms, 0, len(words)), make(map[string]bool, len(words))}
-	pairs(words, a.stem, func(term string) {
-		if !d.there[term] {
-			d.add(Term{Text: term})
-		}
-	})
-	return d.terms
-}
-
 // distinct are terms, each once.
 type distinct struct {
 	terms Terms
 	there map[string]bool
+}
+
+func newDistinct(room int) distinct {
+	return distinct{make(Terms, 0, room), make(map[string]bool, room)}
 }
 
 // add adds a term that is not there.
@@ -63,7 +58,7 @@ func (d *distinct) add(t Term) {
 
 // terms returns the distinct terms of the words.
 func (a *inquiry) terms(words []text.Word) Terms {
-	d := distinct{make(Terms, 0, len(words)), make(map[string]bool, len(words))}
+	d := newDistinct(len(words))
 	add := func(term string, w *text.Word) {
 		if !d.there[term] {
 			d.add(Term{Text: term, Also: a.variants(term, w)})
@@ -93,8 +88,8 @@ func (a *inquiry) stem(w *text.Word) string {
 	return text.Stem(w.Plain)
 }
 
-// variants returns what else may stand for a word in the documents. An index
-// of English documents has nothing to add, nor has any to an English query.
+// variants returns other forms of a word in the documents, or nil for an index of English
+// documents and for an English query.
 func (a *inquiry) variants(term string, w *text.Word) []Variant {
 	if len(a.snapshot.languages) == 0 || !w.Spaced() || a.sure[w.Script] && a.languages[w.Script] == text.English {
 		return nil
@@ -152,7 +147,7 @@ var (
 const maxCandidates = 6
 
 // candidates returns the languages that a word of the query may be in: the
-// query's, or where it cannot be told those that the index holds.
+// query's, or all languages of the index if the query's is unclear.
 func (a *inquiry) candidates(w *text.Word) []text.Language {
 	if a.sure[w.Script] {
 		return []text.Language{a.languages[w.Script]}
@@ -179,14 +174,14 @@ func (v *variants) add(term string, weight float32) {
 	}
 }
 
-// speaks returns the languages beside English that the parts hold words of,
+// speaks returns the languages other than English that occur in the parts,
 // the most frequent first.
 func speaks(parts []part) []text.Language {
 	var out []text.Language
 	documents := map[text.Language]int{}
 	for _, l := range text.Stemmed() {
 		for _, p := range parts {
-			documents[l] += len(p.fields[Stem].of(hash(languageMarker + string(l))))
+			documents[l] += len(p.fields[Stem].find(hash(languageMarker + string(l))))
 		}
 		if documents[l] > 0 {
 			out = append(out, l)
@@ -199,5 +194,5 @@ func speaks(parts []part) []text.Language {
 // knows reports whether the index holds the term, as a word or as a stem.
 func (s *Snapshot) knows(term string) bool {
 	key := hash(term)
-	return slices.ContainsFunc(s.parts, func(p part) bool { return p.fields[Flat].of(key) != nil || p.fields[Stem].of(key) != nil })
+	return slices.ContainsFunc(s.parts, func(p part) bool { return p.fields[Flat].find(key) != nil || p.fields[Stem].find(key) != nil })
 }

@@ -31,8 +31,8 @@ type postings struct {
 	mean  float64 // the average length that the impacts are made with
 }
 
-// of returns the list of a term.
-func (p *postings) of(term uint64) []posting {
+// find returns the list of a term.
+func (p *postings) find(term uint64) []posting {
 	i, found := slices.BinarySearch(p.terms, term)
 	if !found {
 		return nil
@@ -42,20 +42,13 @@ func (p *postings) of(term uint64) []posting {
 
 func (p *postings) at(i int) []posting { return p.list[p.start[i]:p.start[i+1]] }
 
-// add ends the list of a term, which is greater than all before it, if it has one.
-func (p *postings) add(term uint64) {
-	if n := uint32(len(p.list)); n > p.start[len(p.start)-1] {
-		p.terms, p.start = append(p.terms, term), append(p.start, n)
-	}
-}
-
 // sums are the totals of a field that its scores depend on.
 type sums struct {
 	docs   int    // documents that have the field
 	tokens uint64 // their lengths together
 }
 
-// mean returns the average length, 1 if there is none.
+// mean returns the average length, 1 for no documents.
 func (s sums) mean() float64 {
 	if s.docs == 0 {
 		return 1
@@ -134,16 +127,6 @@ func (s *Segment) weigh(total fieldSums) {
 	}
 }
 
-// bytes returns the memory that the segment holds.
-func (s *Segment) bytes() int64 {
-	n := 4 * cap(s.slots)
-	for f := range s.fields {
-		p := &s.fields[f]
-		n += 4*cap(s.lengths[f]) + 8*cap(p.terms) + 4*cap(p.start) + 8*cap(p.list)
-	}
-	return int64(n)
-}
-
 // idf is never negative and falls as more of n documents hold the term.
 func idf(n, df int) float64 {
 	df = min(df, n) // the variants of a term may meet in one document
@@ -171,8 +154,8 @@ type fieldBuilder struct {
 	keys    []uint32
 }
 
-// Add adds a document that Analyze made. Slots rise. It fails where the bytes of
-// the document are not what was stored; then the Builder is of no use any more.
+// Add adds a document that Analyze made. Slots rise. It fails if the bytes of
+// the document are damaged; the Builder is unusable after that.
 func (b *Builder) Add(slot uint32, d Document) error {
 	if b.numbers == nil {
 		b.numbers = map[uint64]uint32{}
@@ -210,7 +193,7 @@ func (b *Builder) Add(slot uint32, d Document) error {
 	return nil
 }
 
-// Segment returns what was added since the last one.
+// Segment returns the documents that were added since the last call.
 func (b *Builder) Segment() *Segment {
 	s := &Segment{slots: slices.Clone(b.slots)}
 	sorted := slices.Sorted(slices.Values(b.terms))

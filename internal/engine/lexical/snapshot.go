@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // Snapshot is the index at one moment. It never changes and is safe for
@@ -17,7 +17,7 @@ type Snapshot struct {
 	slots int
 	pool  *sync.Pool // of *[]float32, shared by all snapshots of an index
 
-	languages []text.Language // of its documents, beside English
+	languages []text.Language // of its documents, other than English
 }
 
 func newSnapshot(parts []part, pool *sync.Pool) *Snapshot {
@@ -41,11 +41,15 @@ func (s *Snapshot) Len() int {
 
 // Bytes returns the memory that the snapshot holds.
 func (s *Snapshot) Bytes() int64 {
-	var n int64
+	n := 0
 	for _, p := range s.parts {
-		n += p.bytes()
+		n += 4 * cap(p.slots)
+		for f := range p.fields {
+			field := &p.fields[f]
+			n += 4*cap(p.lengths[f]) + 8*cap(field.terms) + 4*cap(field.start) + 8*cap(field.list)
+		}
 	}
-	return n
+	return int64(n)
 }
 
 // Query is a list of terms made ready for one field of one snapshot. It is
@@ -53,7 +57,7 @@ func (s *Snapshot) Bytes() int64 {
 type Query struct {
 	snapshot *Snapshot
 	spans    []span
-	mass     float64 // sum of the weights of all terms, those that no document holds too
+	mass     float64 // sum of the weights of all terms, even if no document holds them
 }
 
 // span is the list of one term in one part.
@@ -87,7 +91,7 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 func (q *Query) look(f Field, term string, weight float32) (df int) {
 	key := hash(term)
 	for _, p := range q.snapshot.parts {
-		if list := p.fields[f].of(key); len(list) > 0 {
+		if list := p.fields[f].find(key); len(list) > 0 {
 			q.spans = append(q.spans, span{list: list, weight: weight, dead: p.dead})
 			df += len(list)
 		}
@@ -96,8 +100,8 @@ func (q *Query) look(f Field, term string, weight float32) (df int) {
 }
 
 // Accumulate adds every matching document's score, multiplied by scale, to
-// scores[slot]. scores is as long as those of Borrow. With scale 1, on an array of
-// zeros, the results are exactly those of Scores.
+// scores[slot]. scores is as long as an array of Borrow. With scale 1, on an array of
+// zeros, the results are exactly equal to Scores.
 func (q Query) Accumulate(scores []float32, scale float32) {
 	for i := range q.spans {
 		s := &q.spans[i]
@@ -136,8 +140,8 @@ func search(list []posting, slot uint32) int {
 	return low
 }
 
-// Scores puts the score of each of the slots into out, which is as long: 0 for a
-// document that is not there or shares no term. It is fast where slots rise.
+// Scores writes the score of each of the slots into out, of the same length: 0 for a document that
+// is missing or shares no term. It is fast if slots rise.
 func (q Query) Scores(slots []uint32, out []float32) {
 	clear(out)
 	for i := range q.spans {
@@ -145,9 +149,9 @@ func (q Query) Scores(slots []uint32, out []float32) {
 	}
 }
 
-// Cover is Scores, and puts into covered what share of the query the document in each of
-// the slots holds, from 0 to 1: a term counts by how rare it is, however often it occurs.
-// What no document holds counts as the rarest.
+// Cover is Scores, and also writes into covered the share of the query that each document
+// contains, from 0 to 1: a term counts by its rarity, however often it occurs. A term that no
+// document contains counts as the rarest.
 func (q Query) Cover(slots []uint32, out, covered []float32) {
 	clear(out)
 	clear(covered)
@@ -179,8 +183,7 @@ func (s *span) lookUp(slots []uint32, out []float32) {
 	}
 }
 
-// seek returns what search returns, looking from a position on, in steps that
-// double.
+// seek is search from a position on, in steps that double.
 func (s *span) seek(from int, slot uint32) int {
 	if from > 0 && s.list[from-1].slot() >= slot {
 		from = 0
@@ -213,9 +216,9 @@ func (s *Snapshot) Return(scores *[]float32) {
 	s.pool.Put(scores)
 }
 
-// Search returns the k best documents with a score above 0, best first, lower
-// slots first among equals. Where accept is given, only documents that it
-// accepts count; it is called at most once for a document.
+// Search returns the k best documents with a score above 0, best first, lower slots first among
+// equals. If accept is not nil, only documents that it accepts count; it is called at most once
+// for a document.
 func (s *Snapshot) Search(f Field, terms Terms, k int, accept func(slot uint32) bool) []Hit {
 	q := s.Query(f, terms)
 	if k < 1 || len(q.spans) == 0 {

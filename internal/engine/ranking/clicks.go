@@ -9,13 +9,13 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// ByClicks reorders a ranking by what users did with the results of the same query
-// before. The prior odds of rank r are 1/r, and the click log odds of a tool are added
+// ByClicks reorders a ranking by the clicks of users on the results of the same query. The prior odds of rank r are 1/r, and the click log odds of a tool are added
 // to their logarithm. So a tool that was used comes up from any depth, and a tool that
 // was passed over gives its place to a tool that was never shown. Scores and features stay
 // as they are. Weights that ignore usage leave the order as it is.
 func ByClicks(rs []Ranked, m *fusion.Model, uses UsageStats) []Ranked {
-	if uses == nil || !usesCount(&m.Features) {
+	w := &m.Features
+	if uses == nil || w[fusion.UsagePrior] == 0 && w[fusion.UsageCoUse] == 0 && w[fusion.UsageSimilar] == 0 {
 		return rs
 	}
 	type place struct {
@@ -35,9 +35,4 @@ func ByClicks(rs []Ranked, m *fusion.Model, uses UsageStats) []Ranked {
 		out[i] = rs[p.at]
 	}
 	return out
-}
-
-// usesCount reports whether weights give the use of tools a say.
-func usesCount(w *fusion.Features) bool {
-	return w[fusion.UsagePrior] != 0 || w[fusion.UsageCoUse] != 0 || w[fusion.UsageSimilar] != 0
 }

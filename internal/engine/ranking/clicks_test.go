@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-func TestWhatCameOfTheSameDecides(t *testing.T) {
+func TestClicksReorderARanking(t *testing.T) {
 	m := model()
 	rs := Rank([]index.Candidate{
 		tool("first", "", 9), tool("second", "", 8), entity(schema.KindProvider, "third", "", 7), tool("fourth", "", 6), tool("fifth", "", 5),

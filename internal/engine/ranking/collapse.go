@@ -5,17 +5,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Collapse puts tools and their copies of other providers into one hit each, where the
-// first of them stands, until there are at least n hits of the best that are given. The
-// hit shows the preferred tool: the most used one, of those the one that came first. The
-// others are in Others.
+// Collapse merges tools and their copies of other providers into one hit each, at the place of the
+// first, until there are at least n hits of the best given hits. The hit shows the preferred tool:
+// the most used tool, and the first among equally used ones. The others are in Others.
 //
-// The texts of two providers may differ in the very word that a query asks for. So a tool
-// that is clearly behind its copy for this query does not stand for it.
+// The texts of two providers may differ in the very word that a query asks for. So a tool that is
+// clearly behind its copy for this query does not represent it.
 func Collapse(hits []Hit, n int, uses UsageStats) []Hit {
 	for size := min(4*n, len(hits)); ; size = min(2*size, len(hits)) {
 		rows := collapse(hits[:size], uses)
@@ -32,26 +31,42 @@ const behind = .75
 type offer struct {
 	*Hit
 	at   int // among the hits
-	tool nearcopy.Tool
+	tool index.Sketched
 	used float64
 }
 
+// collapse returns one hit for each tool that represents itself.
 func collapse(hits []Hit, uses UsageStats) []Hit {
 	offers := offersOf(hits, uses)
-	of := make([]int, len(hits)) // the place of the tool that stands for each
-	for i := range of {
-		of[i] = i
+	shownAt := make([]int, len(hits)) // the place of the tool that represents each
+	for i := range shownAt {
+		shownAt[i] = i
 	}
 	var preferred []*offer
 	for _, o := range offers {
-		at := slices.IndexFunc(preferred, func(p *offer) bool { return p.standsFor(o) })
+		at := slices.IndexFunc(preferred, func(p *offer) bool { // whether o is a copy of p that p may be shown in place of
+			return p.By.Provider != o.By.Provider && o.By.Score-p.By.Score <= (1-behind)*math.Abs(o.By.Score) && p.tool.CopiedBy(&o.tool)
+		})
 		if at < 0 {
 			preferred = append(preferred, o)
 		} else {
-			of[o.at] = preferred[at].at
+			shownAt[o.at] = preferred[at].at
 		}
 	}
-	return rows(hits, of)
+	out := make([]Hit, 0, len(hits))
+	row := make([]int, len(hits)) // by place of the tool shown, from 1
+	for i := range hits {
+		shown := shownAt[i]
+		if row[shown] == 0 {
+			out = append(out, hits[shown])
+			row[shown] = len(out)
+		}
+		if shown != i {
+			r := &out[row[shown]-1]
+			r.Others = append(r.Others, hits[i])
+		}
+	}
+	return out
 }
 
 // offersOf returns the tools among hits, the preferred ones first.
@@ -75,28 +90,5 @@ func offersOf(hits []Hit, uses UsageStats) []*offer {
 		}
 		return cmp.Compare(a.ID, b.ID)
 	})
-	return out
-}
-
-// standsFor reports whether o is a copy of p that p may be shown in place of.
-func (p *offer) standsFor(o *offer) bool {
-	return p.By.Provider != o.By.Provider && o.By.Score-p.By.Score <= (1-behind)*math.Abs(o.By.Score) && p.tool.CopiedBy(&o.tool)
-}
-
-// rows returns one hit for each tool that stands for itself.
-func rows(hits []Hit, of []int) []Hit {
-	out := make([]Hit, 0, len(hits))
-	row := make([]int, len(hits)) // by place of the tool shown, from 1
-	for i := range hits {
-		shown := of[i]
-		if row[shown] == 0 {
-			out = append(out, hits[shown])
-			row[shown] = len(out)
-		}
-		if shown != i {
-			r := &out[row[shown]-1]
-			r.Others = append(r.Others, hits[i])
-		}
-	}
 	return out
 }

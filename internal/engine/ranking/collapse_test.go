@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/nearcopy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // says gives a tool a text and an age.
 func says(r *Ranked, description string, first uint64) {
-	r.First, r.Sketch = first, nearcopy.Of(&schema.Document{Name: "forecast", Description: description}, r.Provider)
+	r.First, r.Sketch = first, index.SketchOf(&schema.Document{Name: "forecast", Description: description}, r.Provider)
 }
 
 // used is usage of nothing but priors.
@@ -54,7 +54,7 @@ func TestCopiesShareAPlace(t *testing.T) {
 	}
 }
 
-func TestWhatStaysApart(t *testing.T) {
+func TestDifferentToolsAreNotCollapsed(t *testing.T) {
 	for name, change := range map[string]func(older, newer *Ranked){
 		"the same provider":         func(older, newer *Ranked) { newer.Provider = older.Provider },
 		"clearly worse for a query": func(older, _ *Ranked) { older.Score = 7 },

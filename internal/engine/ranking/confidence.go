@@ -6,19 +6,18 @@ import (
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// Confidence is a logistic model of the probability that a result is what the query
-// wants. What it reads means the same in every registry, by every weights and embedding
-// model, which scores do not.
+// Confidence is a logistic model of the probability that a result is right for the query. Its
+// inputs are comparable between registries, weights and embedding models; scores are not.
 type Confidence struct {
 	Bias     float64 `json:"bias"`
-	Standing float64 `json:"standing"` // how far the score is above those of the tail, as a share of the best above what an unrelated tool scores
-	Meaning  float64 `json:"meaning"`  // the square of how near the cosine is to that of texts that mean the same
-	Named    float64 `json:"named"`    // the square of how much of the tool's name the query says
+	Standing float64 `json:"standing"` // how far the score is above the tail, relative to how far the best score is above an unrelated tool
+	Meaning  float64 `json:"meaning"`  // the square of the cosine's nearness to the cosine of texts that mean the same
+	Named    float64 `json:"named"`    // the square of the share of the tool's name that the query contains
 	Words    float64 `json:"words"`    // the square of the share of a need's words that the tool holds
 }
 
-// The models, as `toolstream tune --confidence` fits them to the sets that
-// docs/quality.md names, with the built-in embedding model.
+// The models, as `toolstream-lab tune --confidence` fits them to the sets that
+// docs/evaluate.md names, with the built-in embedding model.
 var (
 	byMeaningAndWords = Confidence{Bias: -5.41, Standing: 4.77, Meaning: 1.24, Named: 1.43, Words: 1.37}
 	byWords           = Confidence{Bias: -4.64, Standing: 3.84, Named: 2.55, Words: 2.61}
@@ -27,44 +26,38 @@ var (
 // NothingFits is the confidence that a result has to have for anything to fit a query.
 const NothingFits = 0.15
 
-// Scale says by two cosines how an embedding model uses its range. The zero Scale is that
-// of no model: searches go by words alone.
+// Scale describes by two cosines how an embedding model uses its range. The zero Scale is for no
+// model: searches use words alone.
 type Scale struct {
 	Unrelated float64 // the mean of texts about different things
 	Same      float64 // the mean of texts that mean the same
 }
 
-// floor returns what a model scores a tool at whose texts have nothing to do with a query.
-func (s Scale) floor(m *fusion.Model) (score float64) {
-	for f, weight := range m.Features {
-		if fusion.Feature(f).Dense() {
-			score += weight * s.Unrelated
-		}
-	}
-	return score
-}
-
-// leastScale is the difference of the cosines of a Scale from which a model can tell
-// anything.
+// leastScale is the least difference of the cosines of a useful Scale.
 const leastScale = 0.05
 
-// Known reports whether cosines can be compared with those of other models.
+// Known reports whether cosines can be compared with other models.
 func (s Scale) Known() bool { return s.Same-s.Unrelated >= leastScale }
 
-// Evidence is what the confidence in a result is computed from.
+// Evidence is the input of the confidence in a result.
 type Evidence struct {
 	Standing, Meaning, Named, Words float64
 	Vectors                         bool // whether Meaning is known
 }
 
-// farthest bounds Meaning: a copy of the query is hardly more right than what means it.
+// farthest bounds Meaning: a copy of the query is hardly more right than a paraphrase.
 const farthest = 1.5
 
 // Evidence returns the evidence for a candidate that the model ranked, with cosines of
 // this scale.
 func (r *Ranked) Evidence(m *fusion.Model, s Scale) Evidence {
 	e := Evidence{Named: r.Named * r.Named, Words: r.Covered * r.Covered, Vectors: s.Known()}
-	floor := s.floor(m)
+	floor := 0. // score of a tool whose texts have nothing to do with the query
+	for f, weight := range m.Features {
+		if fusion.Feature(f).Dense() {
+			floor += weight * s.Unrelated
+		}
+	}
 	if r.Features[fusion.RelatedProvider] != 0 {
 		floor += m.Features[fusion.RelatedProvider] * s.Unrelated
 	}
@@ -78,14 +71,18 @@ func (r *Ranked) Evidence(m *fusion.Model, s Scale) Evidence {
 	return e
 }
 
-// Confidence returns the probability that a result is what the query wants, by the model
-// for what is known.
-func (e Evidence) Confidence() float64 {
-	m := BuiltinConfidence(e.Vectors)
-	return m.Of(e)
+// Confidence returns the probability that a candidate is right for the query, by the built-in
+// model for its evidence; 0 for a candidate that is held back, whose texts say nothing of that.
+func (r *Ranked) Confidence(m *fusion.Model, s Scale) float64 {
+	if r.HeldBack != "" {
+		return 0
+	}
+	e := r.Evidence(m, s)
+	c := BuiltinConfidence(e.Vectors)
+	return c.Of(e)
 }
 
-// BuiltinConfidence returns the model that serves where vectors are known, or are not.
+// BuiltinConfidence returns the built-in model, with or without vectors.
 func BuiltinConfidence(vectors bool) Confidence {
 	if vectors {
 		return byMeaningAndWords
@@ -98,19 +95,19 @@ func (c *Confidence) Of(e Evidence) float64 {
 	return 1 / (1 + math.Exp(-(c.Bias + c.Standing*e.Standing + c.Meaning*e.Meaning + c.Named*e.Named + c.Words*e.Words)))
 }
 
-// The tail of a ranking are the candidates in its places from tailFrom to tailTo, from 0:
-// behind what may be right, and as many as every search has that finds enough.
+// The tail of a ranking are the candidates in its places from tailFrom to tailTo, from 0: after
+// every possibly right candidate, and as many as every search with enough hits has.
 const (
 	tailFrom = 10
 	tailTo   = 60
 )
 
-// tailShare is about what a score of the tail is of the best, in the mean over the same sets.
-// Where there are too few candidates for a tail, such are taken to be there.
+// tailShare is the mean share of the best score that a score of the tail has, on the same sets.
+// Missing candidates of the tail are assumed to have it.
 const tailShare = 0.38
 
-// stand sets how far each score of an ordered ranking is above those of the tail.
-func stand(rs []Ranked) {
+// setLead sets how far each score of an ordered ranking is above the tail.
+func setLead(rs []Ranked) {
 	if len(rs) == 0 {
 		return
 	}

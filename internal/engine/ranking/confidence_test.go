@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -37,7 +37,7 @@ func TestConfidence(t *testing.T) {
 			r, same := one[i], other[i]
 			r.Covered, same.Covered = covered, covered
 			r.Similarity, same.Similarity = 0.6*near, 0.7+0.15*near
-			p, q := r.Evidence(model(), wide).Confidence(), same.Evidence(model(), narrow).Confidence()
+			p, q := r.Confidence(model(), wide), same.Confidence(model(), narrow)
 			if !(p >= 0 && p <= 1) || math.Abs(p-q) > 1e-9 {
 				t.Fatalf("place %d: %v, and %v on other scales", i, p, q)
 			}
@@ -59,12 +59,12 @@ func TestConfidence(t *testing.T) {
 
 func (r Ranked) confidence(covered, similarity float64, s Scale) float64 {
 	r.Covered, r.Similarity = covered, similarity
-	return r.Evidence(model(), s).Confidence()
+	return r.Confidence(model(), s)
 }
 
 // A few candidates have no tail to stand out from: one alone is no surer than the first of
 // many, and where nothing scores nothing stands out.
-func TestStanding(t *testing.T) {
+func TestStandingIsAboveTheTail(t *testing.T) {
 	many := make([]float64, 100)
 	for i := range many {
 		many[i] = 10

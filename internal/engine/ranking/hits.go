@@ -8,7 +8,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// maxSupporting bounds the tools named beside a provider.
+// maxSupporting bounds the tools named with a provider.
 const maxSupporting = 10
 
 // Hit is one place in an answer: the entity to show, and the candidate that earned it
@@ -21,8 +21,7 @@ type Hit struct {
 	Others     []Hit                   // of a tool: its copies of other providers, best first
 }
 
-// Hits returns what a search shows, best first: the entities that were ranked, or their
-// providers. There is one ranking for each step of the search. The provider named first,
+// Hits returns the ranked entities or their providers, best first. There is one ranking for each step of the search. The provider named first,
 // if there is one, leads.
 func Hits(rankings [][]Ranked, rank schema.Rank, first string) []Hit {
 	lists := make([][]Hit, len(rankings))
@@ -49,10 +48,9 @@ func entities(rs []Ranked) []Hit {
 	return hits
 }
 
-// byProvider is Algorithm 1 of Tool-to-Agent Retrieval (arXiv 2511.01854): down the
-// ranking of tools and providers together, each entity gives way to its provider, and a
-// provider stands where the first of its entities does. Tools without a provider are
-// left out.
+// byProvider is Algorithm 1 of Tool-to-Agent Retrieval (arXiv 2511.01854): down the ranking of
+// tools and providers together, each entity gives way to its provider, and a provider takes the
+// place of its first entity. Tools without a provider are left out.
 func byProvider(rs []Ranked) []Hit {
 	var hits []Hit
 	place := map[string]int{}
@@ -74,7 +72,7 @@ func byProvider(rs []Ranked) []Hit {
 	return hits
 }
 
-// support adds a tool to those of a provider, once.
+// support adds a tool to the supporting tools of a provider, once.
 func (h *Hit) support(tool schema.SupportingTool) {
 	known := slices.ContainsFunc(h.Supporting, func(t schema.SupportingTool) bool { return t.ID == tool.ID })
 	if !known && len(h.Supporting) < maxSupporting {
@@ -82,11 +80,11 @@ func (h *Hit) support(tool schema.SupportingTool) {
 	}
 }
 
-// inTurns merges the hits of several steps: the first of each, then the second of each,
-// in a turn by their scores. An entity that several steps found stands where it comes
-// first, with the supporting tools of all of them. So no step can push another out,
-// however well it matches. Sums of scores or of reciprocal ranks would put what fits
-// every step a little before what one step needs.
+// inTurns merges the hits of several steps: the first of each, then the second of each, in a turn
+// by their scores. An entity that several steps found keeps its first place, with the supporting
+// tools of all of them. So no step can push another out, however well it matches. Sums of scores
+// or of reciprocal ranks would put a hit that fits every step a little above a hit that one step
+// needs.
 func inTurns(lists [][]Hit) []Hit {
 	if len(lists) == 1 {
 		return lists[0]

@@ -6,20 +6,19 @@ import (
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// namesCompared is how many of the best candidates say how far apart scores and names
-// are. More of them would hold what has nothing to do with the query, in a small registry
-// sooner than in a large one.
+// namesCompared is the number of best candidates used to measure the spread of scores and names. A
+// larger number would include unrelated tools, in a small registry sooner than in a large one.
 const namesCompared = 10
 
-// leastSpread is how far apart names are taken to be at least: where the query says about
-// the same of all, as of those of copies, a little more of one is no reason to put it first.
+// leastSpread is the minimum assumed spread of names: if the query covers about the same share of
+// all names, as with copies, a small difference must not decide.
 const leastSpread = 0.02
 
-// names sets how much of its name the query says, given the best tools. The spread of the scores is its unit,
-// so that a weight means the same in every registry, and the spread of what is said
-// takes off what most names share: where the query says little of any name, one that it
-// does say tells more.
-func names(rs []Ranked, best []*Ranked) {
+// setNames sets the share of its name that the query contains, given the best tools. The spread of
+// the scores is its unit, so that a weight means the same in every registry, and the spread of
+// Named removes the part that most names share: if the query covers little of most names, a name
+// that it covers is worth more.
+func setNames(rs []Ranked, best []*Ranked) {
 	said := deviation(best, func(r *Ranked) float64 { return r.Named })
 	apart := deviation(best, func(r *Ranked) float64 { return r.Score })
 	unit := apart / max(said, leastSpread)

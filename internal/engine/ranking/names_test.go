@@ -3,7 +3,7 @@ package ranking
 import (
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -41,7 +41,7 @@ func TestNamesCountInUnitsOfTheScores(t *testing.T) {
 
 // Where the first tools have one name, what rounding makes of its mean is no spread: the
 // scores decide between them, and a tool far behind stays there whatever its name.
-func TestOneNameTellsNothing(t *testing.T) {
+func TestEqualNamesDoNotDecide(t *testing.T) {
 	m := &fusion.Model{}
 	m.Features[fusion.QueryLexicalFlat], m.Features[fusion.RelatedName] = 1, 0.1 // of five deviations of the scores
 	var scores, said []float64

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -21,9 +21,8 @@ func ProviderWords(id string) []string {
 	return out
 }
 
-// Naming returns a function that tells which of a provider's words a query says. Users
-// name the product ("a card on my Trello board"), and the tools of others may say all the
-// rest.
+// Naming returns a function that returns the words of a provider that a query contains. Users name
+// the product ("a card on my Trello board"), and the tools of others may match all the rest.
 func Naming(query string) func(provider []string) []string {
 	asked := map[string]bool{}
 	for _, word := range text.Tokens(text.Split(query)) {
@@ -41,17 +40,26 @@ func Naming(query string) func(provider []string) []string {
 	}
 }
 
-// namedProviders sets which share of the words that name providers names that of each
-// candidate. A word counts the more the fewer providers of the best tools have it: one that
-// all of them have tells them apart no more than one that none has.
-func namedProviders(rs []Ranked, best []*Ranked) {
+// setNamedProviders sets, for each candidate, its share of the words that name providers. A word
+// counts the more the fewer providers of the best tools have it: a word that all of them have
+// distinguishes them no more than a word that no provider has.
+func setNamedProviders(rs []Ranked, best []*Ranked) {
 	naming := map[string][]string{}
 	for _, r := range best {
 		if owner := Owner(&r.Candidate); owner != "" {
 			naming[owner] = r.Naming
 		}
 	}
-	weights := rarity(naming)
+	having := map[string]float64{} // providers, by word
+	for _, words := range naming {
+		for _, word := range words {
+			having[word]++
+		}
+	}
+	weights := map[string]float64{}
+	for word, n := range having {
+		weights[word] = math.Log(float64(len(naming)) / n)
+	}
 	var all float64
 	for _, word := range slices.Sorted(maps.Keys(weights)) {
 		all += weights[word]
@@ -64,19 +72,4 @@ func namedProviders(rs []Ranked, best []*Ranked) {
 			rs[i].Features[fusion.RelatedProviderName] += weights[word] / all
 		}
 	}
-}
-
-// rarity returns for each word how few of the keys have it: the logarithm of their number
-// to that of those which do.
-func rarity(words map[string][]string) map[string]float64 {
-	out := map[string]float64{}
-	for _, some := range words {
-		for _, word := range some {
-			out[word]++
-		}
-	}
-	for word, having := range out {
-		out[word] = math.Log(float64(len(words)) / having)
-	}
-	return out
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -12,7 +12,7 @@ import (
 // Worked by hand: one provider describes itself with a cosine of .5, another with .1. One
 // that has a name alone, which a query may say by chance, has the mean of these, as has one
 // without a document.
-func TestWhatProvidersSayOfThemselvesCounts(t *testing.T) {
+func TestDescriptionsOfProvidersCount(t *testing.T) {
 	says := func(id string, name, description float64) index.Candidate {
 		c := entity(schema.KindProvider, id, "", 0)
 		for _, f := range []fusion.Feature{fusion.QueryDenseName, fusion.QueryDenseFlat, fusion.NeedsDenseName, fusion.NeedsDenseFlat} {

@@ -1,49 +1,44 @@
-package queryhistory
+package ranking
 
 import (
 	"maps"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Same is the cosine from which on two queries ask for the same.
+// Same is the least cosine of two queries that ask for the same.
 const Same = 0.95
 
-// Table compares a query with all that tools were asked for, in one pass. It is
+// QueryTable compares a query with all that tools were asked for, in one pass. It is
 // immutable; nil holds nothing.
-type Table struct {
+type QueryTable struct {
 	dimensions int
-	rows       []byte    // one quantised query after the other, those of a tool side by side
+	rows       []byte    // one quantised query after the other, grouped by tool
 	scales     []float32 // of each, so that it has length 1
 	tools      []string
 	ends       []int // of each tool's rows
 }
 
-// NewTable returns a table of what each tool was asked for. All directions have
+// NewQueryTable returns a table of the queries of each tool. All directions have
 // the same number of dimensions and are valid, as schema.Usage.Validate says.
-func NewTable(asked map[string][]schema.Direction) *Table {
-	t := &Table{}
+func NewQueryTable(asked map[string][]schema.Direction) *QueryTable {
+	t := &QueryTable{}
 	for _, tool := range slices.Sorted(maps.Keys(asked)) {
 		for _, d := range asked[tool] {
 			t.dimensions = len(d)
-			t.add(d)
+			row := make([]byte, vector.Stride(len(d)))
+			scale := vector.Quantize(row, components(d))
+			t.rows = append(t.rows, row...)
+			t.scales = append(t.scales, scale/float32(d.Length()))
 		}
 		t.tools, t.ends = append(t.tools, tool), append(t.ends, len(t.scales))
 	}
 	return t
 }
 
-func (t *Table) add(d schema.Direction) {
-	row := make([]byte, vector.Stride(len(d)))
-	scale := vector.Quantize(row, components(d))
-	t.rows = append(t.rows, row...)
-	t.scales = append(t.scales, scale/float32(d.Length()))
-}
-
-// components returns a direction as numbers that quantise to what NewDirection
-// made of them.
+// components returns a direction as numbers that quantise to the same direction.
 func components(d schema.Direction) []float32 {
 	v := make([]float32, len(d))
 	for i, x := range d {
@@ -52,17 +47,17 @@ func components(d schema.Direction) []float32 {
 	return v
 }
 
-// unlike is the cosine up to which two queries have nothing to do with each
+// unlike is the largest cosine of two queries that have nothing to do with each
 // other: most have words in common, and two of one kind rise above that by little.
 const unlike = 0.6
 
-// Alike returns how much alike two queries with that cosine are: 0 up to where they
-// have nothing to do with each other, and 1 where they are the same.
-func Alike(cosine float64) float64 { return min(max(0, (cosine-unlike)/(1-unlike)), 1) }
+// Similarity returns how much alike two queries with that cosine are: 0 for unrelated queries, 1 for
+// equal ones.
+func Similarity(cosine float64) float64 { return min(max(0, (cosine-unlike)/(1-unlike)), 1) }
 
 // Similar returns, by tool, how much a query's vector is alike to the nearest that
-// the tool was asked for, where that is above 0.
-func (t *Table) Similar(query []float32) map[string]float64 {
+// the tool was asked for, if that is above 0.
+func (t *QueryTable) Similar(query []float32) map[string]float64 {
 	cosines, length := t.compare(query)
 	if cosines == nil {
 		return nil
@@ -71,7 +66,7 @@ func (t *Table) Similar(query []float32) map[string]float64 {
 	begin := 0
 	for i, tool := range t.tools {
 		for _, cosine := range cosines[begin:t.ends[i]] {
-			if x := Alike(float64(cosine) / length); x > best[tool] {
+			if x := Similarity(float64(cosine) / length); x > best[tool] {
 				best[tool] = x
 			}
 		}
@@ -80,9 +75,8 @@ func (t *Table) Similar(query []float32) map[string]float64 {
 	return best
 }
 
-// Same returns the tool that was asked for what the query asks for, the one with the
-// nearest such query if there are several, and "" for none.
-func (t *Table) Same(query []float32) (tool string) {
+// Same returns the tool with the nearest query that asks for the same, or "".
+func (t *QueryTable) Same(query []float32) (tool string) {
 	cosines, length := t.compare(query)
 	best, begin := Same*length, 0
 	for i := range cosines {
@@ -96,9 +90,9 @@ func (t *Table) Same(query []float32) (tool string) {
 	return tool
 }
 
-// compare returns the cosines of the query with all rows, times a length; nil where
-// they do not compare.
-func (t *Table) compare(query []float32) (cosines []float32, length float64) {
+// compare returns the cosines of the query with all rows, times a length; nil if
+// they cannot be compared.
+func (t *QueryTable) compare(query []float32) (cosines []float32, length float64) {
 	d := schema.NewDirection(query)
 	if t == nil || len(d) == 0 || len(d) != t.dimensions {
 		return nil, 0

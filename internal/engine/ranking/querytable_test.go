@@ -1,4 +1,4 @@
-package queryhistory
+package ranking
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func beside(n int, angle float64) schema.Direction {
 	return schema.NewDirection(v)
 }
 
-func TestATableAnswersAsOneByOne(t *testing.T) {
+func TestAQueryTableComparesAsDirectionsDo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	random := func() []float32 {
 		v := make([]float32, 100)
@@ -45,13 +45,13 @@ func TestATableAnswersAsOneByOne(t *testing.T) {
 	coarse := make(schema.Direction, 100)
 	coarse[3], coarse[4] = 1, -2
 	asked["coarse"] = []schema.Direction{coarse}
-	table := NewTable(asked)
+	table := NewQueryTable(asked)
 	for range 20 {
 		query := random()
 		want := map[string]float64{}
 		for tool, list := range asked {
 			for _, d := range list {
-				if x := Alike(d.Cosine(schema.NewDirection(query))); x > want[tool] {
+				if x := Similarity(d.Cosine(schema.NewDirection(query))); x > want[tool] {
 					want[tool] = x
 				}
 			}
@@ -73,7 +73,7 @@ func TestATableAnswersAsOneByOne(t *testing.T) {
 }
 
 func TestATableKnowsNothingOfOtherVectors(t *testing.T) {
-	table := NewTable(map[string][]schema.Direction{"a": {{127, 0}}})
+	table := NewQueryTable(map[string][]schema.Direction{"a": {{127, 0}}})
 	nan := float32(math.NaN())
 	for name, query := range map[string][]float32{"none": nil, "longer": {1, 0, 0}, "shorter": {1}, "NaN": {nan, 1}, "zeros": {0, 0}, "opposite": {-1, 0}} {
 		if got := table.Similar(query); len(got) > 0 {
@@ -83,17 +83,17 @@ func TestATableKnowsNothingOfOtherVectors(t *testing.T) {
 	if got := table.Similar([]float32{1, 0}); !reflect.DeepEqual(got, map[string]float64{"a": 1}) {
 		t.Errorf("itself: %v", got)
 	}
-	var none *Table
+	var none *QueryTable
 	if got := none.Similar([]float32{1, 0}); got != nil {
 		t.Errorf("of no table: %v", got)
 	}
-	if got := NewTable(nil).Similar([]float32{1, 0}); got != nil {
+	if got := NewQueryTable(nil).Similar([]float32{1, 0}); got != nil {
 		t.Errorf("of an empty table: %v", got)
 	}
 }
 
 func TestATableFindsTheSame(t *testing.T) {
-	table := NewTable(map[string][]schema.Direction{"a": {axis(0), axis(1)}, "b": {beside(1, 0.2)}, "c": {axis(2)}})
+	table := NewQueryTable(map[string][]schema.Direction{"a": {axis(0), axis(1)}, "b": {beside(1, 0.2)}, "c": {axis(2)}})
 	for _, c := range []struct {
 		query []float32
 		want  string
@@ -105,7 +105,7 @@ func TestATableFindsTheSame(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.query, got, c.want)
 		}
 	}
-	if got := (*Table)(nil).Same(components(axis(0))); got != "" {
+	if got := (*QueryTable)(nil).Same(components(axis(0))); got != "" {
 		t.Errorf("no table: %q", got)
 	}
 }

@@ -1,28 +1,26 @@
-// Package ranking puts candidates, with the exact scores of their texts, into
-// the order in which a search shows them. It adds features of their use and of
-// how they relate to each other.
+// Package ranking orders candidates, with the exact scores of their texts, for a search's answer.
+// It adds features of their use and of their relations to each other.
 //
-// Seven features need the other candidates. A tool that was used together with
-// the front runners is likely to be wanted beside them. A tool whose provider
-// has another tool that ranks high is in the right place. A tool that does best what
-// one part of a request asks for is wanted, however little that part says beside the
-// others. A tool that alone answers with a parameter of the front runners, such as a token
-// or an id, has to be called before them, though no request asks for it. A tool whose
-// name the query says stands out, the more the less it says of other names. Where the
-// query names a provider, its tools are meant. And where providers are ranked, what one
-// says of itself counts for its tools.
+// Seven features need the other candidates. A tool that was used together with the front runners
+// is likely to be wanted with them. A tool whose provider has another high-ranking tool is in the
+// right place. A tool that answers one part of a request best is wanted, however short that part
+// is. A tool that alone answers with a parameter of the front runners, such as a token or an id,
+// has to be called before them, though no request asks for it. A tool whose name is in the query
+// stands out, the more the less the query contains of other names. If the query names a provider,
+// its tools are meant. And if providers are ranked, a provider's own description counts for its
+// tools.
 package ranking
 
 import (
 	"cmp"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// UsageStats tells how tools were used, as one query sees it.
+// UsageStats returns the use of tools from the view of one query.
 type UsageStats interface {
 	// Prior returns log(1 + uses).
 	Prior(tool string) float64
@@ -33,21 +31,21 @@ type UsageStats interface {
 	// for, from 0 to 1.
 	Similar(tool string) float64
 	// ClickLogOdds returns the log odds, by the clicks of users on results of the
-	// same query, that the tool is relevant; 0 where nothing is known.
+	// same query, that the tool is relevant; 0 if nothing is known.
 	ClickLogOdds(tool string) float64
 }
 
-// Suppliers returns the suppliers of a tool's parameters, each once.
-type Suppliers func(tool string) []index.Supplier
+// Suppliers has the suppliers of the parameters of each tool, each once.
+type Suppliers map[string][]index.Supplier
 
-// Signals are the inputs of ranking beside the texts. Either may be nil.
+// Signals are the inputs of ranking other than the texts. Either may be nil.
 type Signals struct {
 	Usage     UsageStats
 	Suppliers Suppliers
-	// Recorded says that the candidates have the features that relate them as a search
-	// recorded them. Those but RelatedOwner stand where Suppliers is nil.
+	// Recorded means that a search recorded the features that relate the candidates to each other.
+	// All but RelatedOwner are kept if Suppliers is nil.
 	Recorded bool
-	// Providers says that providers are ranked, by themselves and by their tools.
+	// Providers means that providers are ranked, by themselves and by their tools.
 	Providers bool
 }
 
@@ -67,7 +65,7 @@ func Rank(candidates []index.Candidate, m *fusion.Model, s Signals) []Ranked {
 	rs := sound(candidates)
 	relate(rs, m, s)
 	rs = ordered(rs, m)
-	stand(rs)
+	setLead(rs)
 	return rs
 }
 
@@ -98,26 +96,23 @@ func Front(candidates []index.Candidate, m *fusion.Model, uses UsageStats, n int
 func sound(candidates []index.Candidate) []Ranked {
 	out := make([]Ranked, 0, len(candidates))
 	for i := range candidates {
-		if isSound(&candidates[i]) {
-			out = append(out, Ranked{Candidate: candidates[i]})
+		c := &candidates[i]
+		sum := c.Similarity * 0
+		for _, x := range c.Features {
+			sum += x * 0 // NaN for NaN and infinities
+		}
+		for _, m := range c.Matches {
+			sum += m.Score * 0
+		}
+		if sum == 0 {
+			out = append(out, Ranked{Candidate: *c})
 		}
 	}
 	return out
 }
 
-func isSound(c *index.Candidate) bool {
-	sum := c.Similarity * 0
-	for _, x := range c.Features {
-		sum += x * 0 // NaN for NaN and infinities
-	}
-	for _, m := range c.Matches {
-		sum += m.Score * 0
-	}
-	return sum == 0
-}
-
 // alone sets the features that do not depend on the other candidates, clears
-// the others and scores by what is left, without a penalty.
+// the others and scores by the remaining ones, without a penalty.
 func alone(rs []Ranked, m *fusion.Model, uses UsageStats) {
 	for i := range rs {
 		r := &rs[i]
@@ -149,17 +144,17 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	}
 	alone(rs, m, s.Usage)
 	most := highest(rs)
-	owners(rs, most)
-	needs(rs, most)
+	setOwners(rs, most)
+	setNeeds(rs, most)
 	best := front(rs, compared)
-	names(rs, best[:min(len(best), namesCompared)])
-	namedProviders(rs, best)
+	setNames(rs, best[:min(len(best), namesCompared)])
+	setNamedProviders(rs, best)
 	if s.Providers {
-		providers(rs)
+		setProviders(rs)
 	}
 	first := tools(best[:min(len(best), max(fusion.Supplied, fusion.FrontRunners))])
 	if s.Suppliers != nil {
-		supply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
+		setSupply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
 	for i := range recorded {
 		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName} {
@@ -167,7 +162,12 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 		}
 	}
 	if s.Usage != nil {
-		coUse(rs, first[:min(len(first), fusion.FrontRunners)], s.Usage)
+		front := first[:min(len(first), fusion.FrontRunners)]
+		for i := range rs {
+			if rs[i].Kind == schema.KindTool {
+				rs[i].Features[fusion.UsageCoUse] = s.Usage.CoUse(rs[i].ID, front)
+			}
+		}
 	}
 }
 
@@ -196,10 +196,10 @@ func tools(rs []*Ranked) []string {
 	return ids
 }
 
-// owners sets what share of the best score the best tool of the same owner has.
-// A tool without an owner is its own, so that it is not behind. Where no tool has
-// an owner the feature would only repeat the score: it says nothing then.
-func owners(rs []Ranked, most float64) {
+// setOwners sets the score of the owner's best tool as a share of the best score. A tool without an
+// owner is its own owner, so that it is not behind. If no tool has an owner, the feature would
+// only repeat the score and stays 0.
+func setOwners(rs []Ranked, most float64) {
 	best := map[string]float64{}
 	for i := range rs {
 		r := &rs[i]
@@ -220,7 +220,7 @@ func owners(rs []Ranked, most float64) {
 	}
 }
 
-// highest returns the best score, 0 where none is above it.
+// highest returns the best score, at least 0.
 func highest(rs []Ranked) (most float64) {
 	for i := range rs {
 		most = max(most, rs[i].Score)
@@ -228,10 +228,10 @@ func highest(rs []Ranked) (most float64) {
 	return most
 }
 
-// needs sets what share of the best score of all a candidate has by the need that it
-// answers best, compared with the best answer to that need. So a need that is put in few
-// or common words counts like the others. One need alone would only repeat the score.
-func needs(rs []Ranked, most float64) {
+// setNeeds sets the share of the best score that a candidate reaches by the need that it answers
+// best, compared with the best answer to that need. So a need put in few or common words counts
+// like the others. A single need would only repeat the score.
+func setNeeds(rs []Ranked, most float64) {
 	var best []float64
 	for i := range rs {
 		best = append(best, make([]float64, max(0, len(rs[i].Needs)-len(best)))...)
@@ -260,11 +260,10 @@ func Owner(c *index.Candidate) string {
 	return c.Provider
 }
 
-// supply sets how far the first tools that take what a candidate supplies are
-// ahead of it, as shares of the best score, in the mean over all first tools.
-// What is already among them is lifted little, so that a tool which the request
-// asks for is not pushed down by one that it needs.
-func supply(rs []Ranked, front []string, suppliers Suppliers) {
+// setSupply sets how far the first tools with a parameter that a candidate supplies are ahead of
+// it, as shares of the best score, in the mean over all first tools. A supplier among them is
+// lifted little, so that it does not push down the tool that the request asks for.
+func setSupply(rs []Ranked, front []string, suppliers Suppliers) {
 	tools := make(map[string]*Ranked, len(rs))
 	var most float64
 	for i := range rs {
@@ -277,19 +276,11 @@ func supply(rs []Ranked, front []string, suppliers Suppliers) {
 		return
 	}
 	for _, id := range front {
-		for _, s := range suppliers(id) {
+		for _, s := range suppliers[id] {
 			if supplier := tools[s.ID]; supplier != nil {
-				ahead := max(0, tools[id].Score-max(0, supplier.Score)) / most // never more than all of it: what scores below 0 is no better than what scores 0
+				ahead := max(0, tools[id].Score-max(0, supplier.Score)) / most // at most 1: a score below 0 counts as 0
 				supplier.Features[fusion.RelatedSupply] += s.Share * ahead / float64(len(front))
 			}
-		}
-	}
-}
-
-func coUse(rs []Ranked, front []string, uses UsageStats) {
-	for i := range rs {
-		if rs[i].Kind == schema.KindTool {
-			rs[i].Features[fusion.UsageCoUse] = uses.CoUse(rs[i].ID, front)
 		}
 	}
 }

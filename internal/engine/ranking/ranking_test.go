@@ -8,7 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -31,10 +32,6 @@ func (u uses) CoUse(tool string, front []string) (sum float64) {
 		}
 	}
 	return sum
-}
-
-func suppliedBy(lists map[string][]index.Supplier) Suppliers {
-	return func(tool string) []index.Supplier { return lists[tool] }
 }
 
 func entity(kind schema.Kind, id, owner string, words float64) index.Candidate {
@@ -66,11 +63,8 @@ func refs(rs []Ranked) (out []string) {
 
 // What cannot be called stands behind what can and fits about as well, whatever the
 // scale of scores.
-func TestWhatCannotBeCalledGivesWay(t *testing.T) {
-	builtin, err := fusion.ModelOf(fusion.Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestToolsWithMissingParametersGiveWay(t *testing.T) {
+	builtin := check.Value(fusion.ModelOf(fusion.Builtin()))(t)
 	for _, scale := range []float64{0.1, 1, 1000} {
 		fits := tool("fits", "", 10*scale)
 		fits.Matches = []schema.Match{{Score: 0.9, Required: true}, {Score: 0.05, Required: true}}
@@ -96,10 +90,10 @@ func TestEveryRelation(t *testing.T) {
 			prior: map[string]float64{"read": 1}, similar: map[string]float64{"post": 0.5},
 			together: map[string]map[string]float64{"send": {"read": 0.5}, "orphan": {"read": 0.25}, "token": {"token": 9}},
 		},
-		Suppliers: suppliedBy(map[string][]index.Supplier{
+		Suppliers: Suppliers{
 			"send": {{ID: "token", Share: 1}}, "post": {{ID: "orphan", Share: 0.25}, {ID: "token", Share: 0.25}},
 			"token": {{ID: "not among them", Share: 1}},
-		}),
+		},
 	}
 	ranked := Rank(candidates, model(), k)
 	for place, want := range []struct {
@@ -131,7 +125,7 @@ func TestEveryRelation(t *testing.T) {
 }
 
 // What comes in with the candidates counts for nothing, whoever set it.
-func TestWhatIsNotKnownIsZero(t *testing.T) {
+func TestUnknownSignalsAreZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		words float64
 		owner string
@@ -148,7 +142,7 @@ func TestWhatIsNotKnownIsZero(t *testing.T) {
 			stale.Features[f] = 7
 		}
 		want := fusion.Features{fusion.QueryLexicalFlat: c.words, fusion.RelatedOwner: c.want}
-		for what, k := range map[string]Signals{"nothing": {}, "nothing of it": {Usage: uses{}, Suppliers: suppliedBy(nil)}} {
+		for what, k := range map[string]Signals{"nothing": {}, "nothing of it": {Usage: uses{}, Suppliers: Suppliers{}}} {
 			if got := Rank([]index.Candidate{stale}, model(), k)[0].Features; got != want {
 				t.Errorf("%s, known is %s: %v, want %v", name, what, got.ByName(), want.ByName())
 			}
@@ -160,11 +154,11 @@ func TestWhatIsNotKnownIsZero(t *testing.T) {
 }
 
 // A tool and a provider may have one id: uses and supplies are the tool's.
-func TestAnProviderIsNotTheToolOfItsName(t *testing.T) {
+func TestAProviderIsNotTheToolOfItsName(t *testing.T) {
 	candidates := []index.Candidate{entity(schema.KindProvider, "same", "", 5), tool("same", "", 5), tool("taker", "same", 9)}
 	ranked := Rank(candidates, model(), Signals{
 		Usage:     uses{prior: map[string]float64{"same": 1}, similar: map[string]float64{"same": 1}, together: map[string]map[string]float64{"taker": {"same": 1}}},
-		Suppliers: suppliedBy(map[string][]index.Supplier{"taker": {{ID: "same", Share: 1}}}),
+		Suppliers: Suppliers{"taker": {{ID: "same", Share: 1}}},
 	})
 	if got, want := refs(ranked), []string{"tool same", "tool taker", "provider same"}; !slices.Equal(got, want) {
 		t.Fatalf("ranked %v, want %v", got, want)
@@ -231,7 +225,7 @@ func TestOnlyTheFrontIsSupplied(t *testing.T) {
 		candidates = append(candidates, tool(id, "", float64(i+1)))
 		lists[id] = []index.Supplier{{ID: "helper", Share: 0.25}}
 	}
-	for _, f := range Features(candidates, model(), Signals{Suppliers: suppliedBy(lists)})[:1] {
+	for _, f := range Features(candidates, model(), Signals{Suppliers: lists})[:1] {
 		if got, want := f[fusion.RelatedSupply], 0.25*8.5/13; math.Abs(got-want) > 1e-12 {
 			t.Errorf("it supplies %v, want %v", got, want)
 		}
@@ -240,10 +234,10 @@ func TestOnlyTheFrontIsSupplied(t *testing.T) {
 
 // A supplier that scores badly is not lifted above a better one for it, however little
 // the best scores.
-func TestABadSupplierIsNotLiftedForIt(t *testing.T) {
+func TestABadSupplierIsLiftedNoMoreThanAGoodOne(t *testing.T) {
 	for _, best := range []float64{8, 1e-5} {
 		candidates := []index.Candidate{tool("asked", "", best), tool("good", "", 0), tool("bad", "", -6)}
-		k := Signals{Suppliers: suppliedBy(map[string][]index.Supplier{"asked": {{ID: "good", Share: 0.25}, {ID: "bad", Share: 0.25}}})}
+		k := Signals{Suppliers: Suppliers{"asked": {{ID: "good", Share: 0.25}, {ID: "bad", Share: 0.25}}}}
 		got := map[string]float64{}
 		for _, r := range Rank(candidates, model(), k) {
 			got[r.ID] = r.Features[fusion.RelatedSupply]
@@ -254,11 +248,11 @@ func TestABadSupplierIsNotLiftedForIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoNumberIsLeftOut(t *testing.T) {
+func TestCandidatesWithoutAFiniteScoreAreLeftOut(t *testing.T) {
 	similar, matched := tool("similar", "mail", 1), tool("matched", "mail", 1)
 	similar.Similarity, matched.Matches = math.NaN(), []schema.Match{{Score: math.Inf(-1)}}
 	candidates := []index.Candidate{tool("nan", "mail", math.NaN()), tool("inf", "mail", math.Inf(1)), similar, matched, tool("good", "", 2), tool("owned", "mail", 1)}
-	ranked := Rank(candidates, model(), Signals{Suppliers: suppliedBy(map[string][]index.Supplier{"good": {{ID: "nan", Share: 1}}, "inf": {{ID: "good", Share: 1}}})})
+	ranked := Rank(candidates, model(), Signals{Suppliers: Suppliers{"good": {{ID: "nan", Share: 1}}, "inf": {{ID: "good", Share: 1}}}})
 	if got, want := refs(ranked), []string{"tool good", "tool owned"}; !slices.Equal(got, want) {
 		t.Fatalf("ranked %v, want %v", got, want)
 	}
@@ -295,7 +289,7 @@ func drawn(t *rapid.T) ([]index.Candidate, Signals) {
 		k.Usage = u
 	}
 	if rapid.Bool().Draw(t, "supply") {
-		k.Suppliers = suppliedBy(lists)
+		k.Suppliers = lists
 	}
 	return candidates, k
 }

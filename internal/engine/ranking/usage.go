@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolstream/toolstream/internal/queryhistory"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -21,26 +20,26 @@ const (
 // Usage is a tenant's table of usage, prepared for searches. A nil Usage is empty.
 type Usage struct {
 	table  schema.Usage
-	top    []string                       // the most used tools, most used first
-	asked  map[string]*queryhistory.Table // queries that tools were used for, by embedding model
-	same   *queryhistory.Table            // queries with known outcomes, each under its number
-	clicks []map[string]float64           // by number: click log odds by tool
+	top    []string               // the most used tools, most used first
+	asked  map[string]*QueryTable // queries that tools were used for, by embedding model
+	same   *QueryTable            // queries with known outcomes, each under its number
+	clicks []map[string]float64   // by number: click log odds by tool
 }
 
 // NewUsage prepares a valid table.
 func NewUsage(table schema.Usage) *Usage {
-	u := &Usage{table: table, asked: map[string]*queryhistory.Table{}}
+	u := &Usage{table: table, asked: map[string]*QueryTable{}}
 	ids := slices.SortedFunc(maps.Keys(table.Prior), func(a, b string) int {
 		return cmp.Or(cmp.Compare(table.Prior[b], table.Prior[a]), cmp.Compare(a, b))
 	})
 	u.top = ids[:min(len(ids), maxTop)]
-	u.asked[table.Model] = queryhistory.NewTable(table.Asked)
+	u.asked[table.Model] = NewQueryTable(table.Asked)
 	queries := map[string][]schema.Direction{}
 	for i, c := range table.Came {
 		queries[strconv.Itoa(i)] = []schema.Direction{c.Query}
 		u.clicks = append(u.clicks, c.Tools)
 	}
-	u.same = queryhistory.NewTable(queries)
+	u.same = NewQueryTable(queries)
 	u.table.Asked, u.table.Came = nil, nil // they are in asked, same and clicks
 	return u
 }
@@ -54,9 +53,9 @@ func (u *Usage) Used(tool string) bool {
 	return used
 }
 
-// For returns the usage as a query sees it that has this vector by an embedding model.
-// The vector is empty where the query could not be embedded. Queries of other models do
-// not compare with it. Withheld usage keeps the click log odds alone.
+// For returns the usage from the view of a query with this vector by an embedding model. The
+// vector is empty if the query could not be embedded. Queries of other models are not compared.
+// Withheld usage keeps only the click log odds.
 func (u *Usage) For(model string, query []float32) QueryUsage {
 	var out QueryUsage
 	if u == nil {
@@ -92,9 +91,9 @@ func (u QueryUsage) Similar(tool string) float64 { return u.similar[tool] }
 // ClickLogOdds returns the click log odds of a tool for the same query.
 func (u QueryUsage) ClickLogOdds(tool string) float64 { return u.clicks[tool] }
 
-// CoUse returns how often the tool is to be expected to be used together with the other
-// tools of front: the sum of the shares of each one's uses in which it was. Half a use
-// more for each keeps a single one from deciding.
+// CoUse returns the expected number of uses of the tool together with the other tools of front:
+// the sum, over these, of the share of their uses that was together with it. Adding half a use for
+// each keeps a single use from deciding.
 func (u QueryUsage) CoUse(tool string, front []string) float64 {
 	var shares float64
 	for _, other := range front {
@@ -106,9 +105,9 @@ func (u QueryUsage) CoUse(tool string, front []string) float64 {
 	return shares
 }
 
-// Tools returns the tools that usage may lift into the answer from any depth, as far as
-// the weights give it a say: those used for similar queries, those that were used for
-// the same query, and the most used ones.
+// Tools returns the tools that usage may lift into the answer from any depth, as far as the
+// weights consider it: tools used for similar queries, tools used for the same query, and the most
+// used ones.
 func (u QueryUsage) Tools(w *fusion.Features) []string {
 	var ids []string
 	if w[fusion.UsageSimilar] != 0 {

@@ -3,16 +3,16 @@ package ranking
 import (
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
-// Verbs are the kinds of what a query asks to be done.
+// Verbs are the kinds of action that a query asks for.
 type Verbs map[verb]bool
 
 // verb is a kind of action.
 type verb string
 
-// verbs are the words that say what is done wherever they stand, by kind. Nouns that are
+// verbs are the words that name an action in any position, by kind. Nouns that are
 // no verbs of these kinds in the names of tools are left out, and so are verbs of several
 // kinds.
 var verbs = kindsByWord(map[verb]string{
@@ -25,8 +25,8 @@ var verbs = kindsByWord(map[verb]string{
 	"run":    "start run execute enable launch trigger resume play invoke restart unlock unblock",
 })
 
-// heads are words that say what is done at the head of a request; elsewhere they are
-// nouns or go with another verb. One of several kinds is in each.
+// heads are words that name an action only at the head of a request; elsewhere they are nouns or
+// go with another verb. A word of several kinds is listed under each.
 var heads = kindsByWord(map[verb]string{
 	"create": "put leave write draw compose draft upload save store build produce submit log record attach define design establish introduce enter reserve order buy raise assign message text mail tweet respond answer open start begin",
 	"delete": "wipe trash discard eliminate detach revoke undo dismiss scrap forget clean empty withdraw retract",
@@ -47,10 +47,10 @@ func kindsByWord(lists map[verb]string) map[string][]verb {
 	return out
 }
 
-// VerbsOf returns what a query asks to be done, nothing where it does not say.
+// VerbsOf returns the kinds of action that a query asks for, if it names any.
 func VerbsOf(query string) Verbs {
 	asked := Verbs{}
-	for clause := range strings.FieldsFuncSeq(query, endsClause) {
+	for clause := range strings.FieldsFuncSeq(query, func(r rune) bool { return strings.ContainsRune(".,;:!?\n", r) }) {
 		head := true
 		for _, word := range text.Tokens(text.Split(clause)) {
 			kinds := verbs[word]
@@ -60,16 +60,12 @@ func VerbsOf(query string) Verbs {
 			for _, kind := range kinds {
 				asked[kind] = true
 			}
-			head = joins(word) || head && len(kinds) == 0 && polite(word)
+			another := word == "and" || word == "or" || word == "then" // another request may follow
+			head = another || head && len(kinds) == 0 && polite(word)
 		}
 	}
 	return asked
 }
-
-func endsClause(r rune) bool { return strings.ContainsRune(".,;:!?\n", r) }
-
-// joins reports whether another request may follow a word.
-func joins(word string) bool { return word == "and" || word == "or" || word == "then" }
 
 // polite reports whether a word may come before the request itself.
 func polite(word string) bool {
@@ -80,12 +76,12 @@ func polite(word string) bool {
 	return false
 }
 
-// verbAmong is within how many words of a label its verb stands, behind a prefix such as
+// verbAmong is the number of leading words of a label that may contain its verb, for example after
 // the name of a product.
 const verbAmong = 4
 
-// Other reports whether a label, as index.Label has it, says to do something else than was
-// asked for.
+// Other reports whether a label, as index.Label has it, names an action other than the requested
+// ones.
 func (asked Verbs) Other(label string) bool {
 	if len(asked) == 0 {
 		return false

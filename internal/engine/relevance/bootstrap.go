@@ -23,8 +23,7 @@ type Interval struct {
 
 // Bootstrap returns the interval of the mean of values, one a query.
 func Bootstrap(values []float64) Interval {
-	means := resampled(values)
-	return interval(values, means)
+	return interval(values, resampled(values))
 }
 
 func interval(values, means []float64) Interval {

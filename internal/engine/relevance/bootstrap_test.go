@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // results are queries of which each metric is the given value.
@@ -71,9 +73,7 @@ func TestCompareIsPaired(t *testing.T) {
 func TestFilesOfRuns(t *testing.T) {
 	run := []QueryResult{Judge("q<1>", JudgeTools(labels("a", "b")), ranked("x", "a"))}
 	var file bytes.Buffer
-	if err := WriteQueries(&file, run); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, WriteQueries(&file, run))
 	text := file.String()
 	if !strings.HasPrefix(text, `{"id":"q<1>","relevant":2,"hits":[2],"metrics":{"ndcg@1":0,`) || !strings.HasSuffix(text, `"ranking":[{"id":"x","score":2},{"id":"a","score":1}]}`+"\n") {
 		t.Fatal(text)

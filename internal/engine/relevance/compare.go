@@ -1,8 +1,6 @@
 package relevance
 
-import (
-	"errors"
-)
+import "errors"
 
 // Difference compares one metric of two runs over the queries that both have.
 type Difference struct {
@@ -39,21 +37,17 @@ func Compare(a, b []QueryResult) (Comparison, int, error) {
 	}
 	var c Comparison
 	for metric := range c {
-		c[metric] = difference(pairs, metric)
+		a, b := make([]float64, len(pairs)), make([]float64, len(pairs))
+		for i, p := range pairs {
+			a[i], b[i] = p[0].Metrics[metric], p[1].Metrics[metric]
+		}
+		c[metric] = Differ(a, b)
 	}
 	return c, len(pairs), nil
 }
 
-func difference(pairs [][2]*QueryResult, metric int) Difference {
-	a, b := make([]float64, len(pairs)), make([]float64, len(pairs))
-	for i, p := range pairs {
-		a[i], b[i] = p[0].Metrics[metric], p[1].Metrics[metric]
-	}
-	return Differ(a, b)
-}
-
-// Differ compares one metric of two runs, of which each has a value for every query, by
-// paired bootstrap.
+// Differ compares one metric of two runs that both have a value for every query, by paired
+// bootstrap.
 func Differ(a, b []float64) Difference {
 	var d Difference
 	deltas := make([]float64, len(a))

@@ -21,8 +21,7 @@ func WriteQueries(w io.Writer, queries []QueryResult) error {
 	return buffered.Flush()
 }
 
-// ReadQueries reads what WriteQueries wrote. An id that stands twice is an
-// error.
+// ReadQueries reads the output of WriteQueries. A repeated id is an error.
 func ReadQueries(r io.Reader) ([]QueryResult, error) {
 	var queries []QueryResult
 	seen := map[string]bool{}
@@ -30,7 +29,7 @@ func ReadQueries(r io.Reader) ([]QueryResult, error) {
 	for {
 		var line struct {
 			QueryResult
-			Metrics *Metrics `json:"metrics"` // to tell what is absent
+			Metrics *Metrics `json:"metrics"` // a pointer, to detect that it is absent
 		}
 		err := lines.Decode(&line)
 		if errors.Is(err, io.EOF) {

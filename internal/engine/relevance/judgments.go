@@ -1,31 +1,23 @@
 package relevance
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
-// Judgments say what a ranking for one query should hold.
+// Judgments are the relevant ids of one query.
 type Judgments struct {
 	gains  []float64        // of each label
-	labels map[string][]int // by id, the labels that it finds; the one that it is itself comes first
+	labels map[string][]int // by id, the labels that it finds; its own label comes first
 }
 
 // Empty reports whether there is nothing to be found.
 func (j *Judgments) Empty() bool { return len(j.gains) == 0 }
 
-// Gain returns what the id is worth by itself, 0 for what is not asked for.
+// Gain returns the gain of an id by itself, 0 if it is not relevant.
 func (j *Judgments) Gain(id string) float64 {
 	var best float64
 	for _, label := range j.labels[id] {
 		best = max(best, j.gains[label])
 	}
 	return best
-}
-
-// ideal returns the gains, largest first.
-func (j *Judgments) ideal() []float64 {
-	return slices.SortedFunc(slices.Values(j.gains), func(a, b float64) int { return cmp.Compare(b, a) })
 }
 
 // JudgeTools returns the judgments for a ranking of tools. Labels of one id
@@ -93,8 +85,7 @@ type group struct {
 	gain   float64
 }
 
-// join adds g to groups that share no owner, made one with all those that it
-// shares an owner with.
+// join adds g to disjoint groups and unites it with all groups that it shares an owner with.
 func join(groups []group, g group) []group {
 	var apart []group
 	for _, other := range groups {

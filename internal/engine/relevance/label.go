@@ -9,7 +9,7 @@ import (
 // Label is one judged tool.
 type Label struct {
 	ID           string   `json:"id"`
-	Relevance    float64  `json:"relevance"`              // above 0 is relevant; 1 where the file does not say
+	Relevance    float64  `json:"relevance"`              // above 0 is relevant; 1 if the file does not say
 	Alternatives []string `json:"alternatives,omitempty"` // ids of tools that count in its place, once
 }
 

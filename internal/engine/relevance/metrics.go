@@ -2,6 +2,7 @@ package relevance
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,7 +12,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// cutoffs are the k at which rankings are cut.
+// cutoffs are the values of k.
 var cutoffs = [4]int{1, 3, 5, 10}
 
 // Metrics holds one value for each of MetricNames, in that order, fractions of
@@ -37,7 +38,7 @@ func MetricNames() []string {
 	return append(names, "mrr", "map")
 }
 
-// Of returns the metric of that name, NaN where there is none.
+// Of returns the metric of that name, NaN if it is unknown.
 func (m Metrics) Of(name string) float64 {
 	if i := slices.Index(MetricNames(), name); i >= 0 {
 		return m[i]
@@ -61,8 +62,7 @@ func byName[T any](values []T) ([]byte, error) {
 	return append(append([]byte{'{'}, b.Bytes()[1:]...), '}'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; a metric that is missing is an
-// error.
+// UnmarshalJSON reads the output of MarshalJSON; a missing metric is an error.
 func (m *Metrics) UnmarshalJSON(raw []byte) error {
 	var values map[string]float64
 	if err := json.Unmarshal(raw, &values); err != nil {
@@ -89,8 +89,8 @@ func Sort(ranking []Ranked) {
 	slices.SortFunc(ranking, func(a, b Ranked) int { return fusion.Order(a.Score, a.ID, b.Score, b.ID) })
 }
 
-// Score judges a ranking, best first, down to MaxRanking. Each id counts where it stands
-// first.
+// Score judges a ranking, best first, down to MaxRanking. Each id counts at its first
+// place.
 func (j *Judgments) Score(ranking []Ranked) QueryResult {
 	ranking = ranking[:min(len(ranking), MaxRanking)]
 	q := QueryResult{Relevant: len(j.gains), Hits: []int{}, Ranking: ranking}
@@ -110,19 +110,23 @@ func (j *Judgments) Score(ranking []Ranked) QueryResult {
 			}
 		}
 	}
-	q.measure(gains, j.ideal())
+	ideal := slices.SortedFunc(slices.Values(j.gains), func(a, b float64) int { return cmp.Compare(b, a) }) // the largest first
+	q.measure(gains, ideal)
 	return q
 }
 
-// measure fills in the metrics: gains are those of the hits, ideal all of them,
-// largest first.
+// measure fills in the metrics. gains are the gains of the hits, ideal are all gains, largest
+// first.
 func (q *QueryResult) measure(gains, ideal []float64) {
 	if q.Relevant == 0 {
 		return
 	}
 	m, all := &q.Metrics, float64(q.Relevant)
 	for i, k := range cutoffs {
-		n := hitsWithin(q.Hits, k)
+		n := 0
+		for n < len(q.Hits) && q.Hits[n] <= k {
+			n++
+		}
 		var dcg, best float64
 		for j, rank := range q.Hits[:n] {
 			dcg += discounted(gains[j], rank)
@@ -145,11 +149,3 @@ func (q *QueryResult) measure(gains, ideal []float64) {
 }
 
 func discounted(gain float64, rank int) float64 { return gain / math.Log2(1+float64(rank)) }
-
-func hitsWithin(hits []int, k int) int {
-	n := 0
-	for n < len(hits) && hits[n] <= k {
-		n++
-	}
-	return n
-}

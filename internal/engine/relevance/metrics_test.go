@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // ranking ranks ids in the order given.
@@ -164,10 +166,7 @@ func TestMetricsStayInRangeAndNeverFallWithDepth(t *testing.T) {
 
 func TestMetricsAsJSON(t *testing.T) {
 	m := JudgeTools(labels("a", "b")).Score(ranked("a")).Metrics
-	raw, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(json.Marshal(m))(t)
 	if !strings.HasPrefix(string(raw), `{"ndcg@1":1,"ndcg@3":`) || !strings.HasSuffix(string(raw), `"mrr":1,"map":0.5}`) {
 		t.Fatalf("%s", raw)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // trecScript measures {"qrels", "runs"} with trec_eval's own code.
@@ -54,20 +56,12 @@ func TestMetricsEqualTrecEvals(t *testing.T) {
 			}
 		}
 	}
-	input, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := check.Value(json.Marshal(data))(t)
 	cmd := exec.Command(interpreter, "-c", trecScript)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := check.Value(cmd.Output())(t)
 	var want map[string]map[string]float64
-	if err := json.Unmarshal(output, &want); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(output, &want))
 	if len(want) != len(data.Runs) {
 		t.Fatalf("%d of %d queries measured", len(want), len(data.Runs))
 	}

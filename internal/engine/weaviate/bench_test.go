@@ -14,7 +14,8 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
@@ -74,9 +75,7 @@ func BenchmarkIngest(b *testing.B) {
 	for round := 0; b.Loop(); round++ {
 		m, tools := benchMaker(fmt.Sprint("bench", round))
 		i, plainly := open(b, c, m.model), open(b, c, Model{Name: fmt.Sprint("bare", round), Dimensions: 256})
-		if err := plainly.begin(b.Context(), []string{someTenant}); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, plainly.makeShards(b.Context(), []string{someTenant}))
 		for range 4 {
 			changes := tools(2 * applyBatch)
 			ours += timed(func() {
@@ -98,10 +97,7 @@ func BenchmarkIngest(b *testing.B) {
 func encodeAll(b *testing.B, i *Index, changes []events.Change) []*pb.BatchObject {
 	var out []*pb.BatchObject
 	for n := range changes {
-		o, err := i.object(&changes[n], 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		o := check.Value(i.object(&changes[n], 0))(b)
 		out = append(out, o)
 	}
 	return out
@@ -115,9 +111,7 @@ func writeBarely(b *testing.B, c *Client, objects []*pb.BatchObject) {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, group.Wait())
 }
 
 func drop(b *testing.B, c *Client, classes ...string) {
@@ -125,9 +119,7 @@ func drop(b *testing.B, c *Client, classes ...string) {
 		if live, err := c.live(b.Context()); err != nil || live == class {
 			continue
 		}
-		if err := c.Drop(b.Context(), class); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, c.Drop(b.Context(), class))
 	}
 }
 
@@ -143,26 +135,22 @@ func BenchmarkSearch(b *testing.B) {
 	c := client(b, server(b), aliasName())
 	m, make := benchMaker("bench")
 	i := open(b, c, m.model)
-	full, closeFull := local(b, filepath.Join(b.TempDir(), "full"), false)
-	b.Cleanup(closeFull)
-	words, closeWords := replica(b, filepath.Join(b.TempDir(), "replica"))
-	b.Cleanup(closeWords)
+	full := local(b, filepath.Join(b.TempDir(), "full"), false)
+	words := replica(b, filepath.Join(b.TempDir(), "replica"))
 	tools := make(toolCount(b))
 	for batch := range slices.Chunk(tools, 500) {
 		apply(b, i, batch...)
-		if err := errors.Join(full.Apply(b.Context(), batch, nil), words.Apply(b.Context(), batch, nil)); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, errors.Join(full.Apply(b.Context(), batch, nil), words.Apply(b.Context(), batch, nil)))
 	}
-	search, model := searchOver(b, c, words), must(fusion.ModelOf(fusion.Builtin()))
+	search, model := searchOver(b, c, words), check.Value(fusion.ModelOf(fusion.Builtin()))(b)
 	var ours, memory []time.Duration
 	off, positions := 0, 0
 	for b.Loop() {
 		l := m.question(tools[m.rng.IntN(len(tools))])
 		l.Model, l.N = model, 50
 		var found, want []index.Candidate
-		ours = append(ours, timed(func() { found = must(search.Candidates(b.Context(), l)) }))
-		memory = append(memory, timed(func() { want = must(full.Candidates(b.Context(), l)) }))
+		ours = append(ours, timed(func() { found = check.Value(search.Candidates(b.Context(), l))(b) }))
+		memory = append(memory, timed(func() { want = check.Value(full.Candidates(b.Context(), l))(b) }))
 		for at := range min(10, len(want)) {
 			if positions++; found[at].ID != want[at].ID {
 				off++
@@ -178,11 +166,4 @@ func BenchmarkSearch(b *testing.B) {
 func median(took []time.Duration) float64 {
 	slices.Sort(took)
 	return took[len(took)/2].Seconds() * 1000
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -25,8 +25,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // maxAnswer bounds one answer over gRPC, in bytes; a write is bounded by the
@@ -36,16 +36,15 @@ const maxAnswer = 256 << 20
 // timeout bounds one call.
 const timeout = 2 * time.Minute
 
-// Config says where Weaviate is.
+// Config defines how to reach Weaviate.
 type Config struct {
 	URL    string // of its REST interface: http://host:port, or https
-	GRPC   string // host:port of its gRPC interface, with TLS where URL is https
-	APIKey string // sent as a bearer token; empty sends none
+	GRPC   string // host:port of its gRPC interface, with TLS if URL is https
+	APIKey string // sent as a bearer token; empty: no authentication
 	Alias  string // name of the live class, and the beginning of the names of classes; "Tool"
 }
 
-// aliasForm is what Weaviate takes as a name, without what the names of classes
-// add.
+// aliasForm is the form of names that Weaviate accepts, without the additions in names of classes.
 var aliasForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,100}$`)
 
 // Client is a connection to Weaviate: REST for the schema, gRPC for objects and
@@ -66,7 +65,7 @@ func New(config Config) (*Client, error) {
 	at, err := url.Parse(config.URL)
 	switch {
 	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
-		return nil, errors.New("weaviate: url: want http://host:port or https://host:port") // what cannot be read may be secret
+		return nil, errors.New("weaviate: url: want http://host:port or https://host:port") // an unreadable URL may contain a secret
 	case at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.User != nil:
 		return nil, fmt.Errorf("weaviate: url %q: want no more than scheme, host and port", at.Redacted())
 	case config.GRPC == "":
@@ -114,7 +113,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Ready asks Weaviate whether it answers, and takes what is asked of it.
+// Ready checks whether Weaviate answers and accepts requests.
 func (c *Client) Ready(ctx context.Context) error {
 	return c.call(ctx, http.MethodGet, "/.well-known/ready", nil, nil)
 }
@@ -160,8 +159,8 @@ func (c *Client) call(ctx context.Context, method, path string, body, out any) e
 	return nil
 }
 
-// breaks counts how often the connection over gRPC ended: a server that went
-// away between two calls is noticed even where both of them succeed.
+// breaks counts how often the connection over gRPC ended: it detects a server that went away
+// between two calls even if both calls succeed.
 type breaks struct{ n atomic.Int64 }
 
 // HandleConn counts an end.
@@ -182,7 +181,7 @@ func (b *breaks) HandleRPC(context.Context, stats.RPCStats) {}
 
 // asking begins the span of a call over gRPC.
 func asking(ctx context.Context, operation, class string) (context.Context, trace.Span) {
-	ctx, span := tracing.Ask(ctx, "weaviate "+operation)
+	ctx, span := telemetry.StartClientSpan(ctx, "weaviate "+operation)
 	if span.IsRecording() {
 		span.SetAttributes(semconv.DBSystemNameKey.String("weaviate"), semconv.DBOperationName(operation), semconv.DBCollectionName(class))
 	}
@@ -198,15 +197,15 @@ type refusal struct {
 	reason string
 }
 
-// write sends one batch and returns what of it was not taken. The answer of a
-// batch is a success whatever became of its objects.
+// write sends one batch and returns the refused objects. The answer to a batch is a success even
+// if objects were refused.
 func (c *Client) write(ctx context.Context, objects []*pb.BatchObject) ([]refusal, error) {
 	ctx, cancel := c.outgoing(ctx)
 	defer cancel()
 	ctx, span := asking(ctx, "write", objects[0].GetCollection())
 	span.SetAttributes(semconv.DBOperationBatchSize(len(objects)))
 	reply, err := c.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: objects, ConsistencyLevel: &level})
-	tracing.End(span, err)
+	telemetry.EndSpan(span, err)
 	if err != nil {
 		return nil, fmt.Errorf("weaviate: write %d objects: %w", len(objects), err)
 	}
@@ -232,10 +231,10 @@ func (c *Client) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchRes
 	r.Metadata.Uuid = true
 	ctx, span := asking(ctx, "search", r.Collection)
 	if near := r.NearVector.GetTargets().GetTargetVectors(); len(near) > 0 && span.IsRecording() {
-		span.SetAttributes(tracing.Field.String(near[0]))
+		span.SetAttributes(telemetry.Field.String(near[0]))
 	}
 	reply, err := c.grpc.Search(ctx, r)
-	tracing.End(span, err)
+	telemetry.EndSpan(span, err)
 	if err != nil {
 		return nil, fmt.Errorf("weaviate: search %s of %s: %w", r.Collection, r.Tenant, err)
 	}

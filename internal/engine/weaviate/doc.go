@@ -4,14 +4,14 @@
 //
 // # Storing
 //
-// A class belongs to an embedding model and a schema version, and stands behind an
+// A class belongs to an embedding model and a schema version, and has an
 // alias. Each tenant is a shard of it. An entity is one object; its id is computed
-// from tenant, kind and id. The first object of a shard is an anchor, to which edges
-// lead that a crash left without an end.
+// from tenant, kind and id. The first object of a shard is an anchor for
+// edges that a crash left dangling.
 //
 // # Writing
 //
-// Changes are written in the order of the bus, so the last one of an entity stays.
+// Changes are written in the order of the bus, so the last change of an entity stays.
 // Weaviate acknowledges a batch before the log of its vectors has left the process: a
 // crash then loses them, and writing equal vectors again repairs nothing. So a batch
 // counts only once a fence, a second and tiny batch to the same shard, has flushed

@@ -31,7 +31,7 @@ func (c *Client) Erase(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// Forget drops what the writer knows of a tenant: its shard may be gone.
+// Forget drops the writer's state of a tenant: its shard may be gone.
 func (i *Index) Forget(tenant string) {
 	delete(i.tenants, tenant)
 	maps.DeleteFunc(i.doubtful, func(ref schema.Ref, _ int) bool { return ref.Tenant == tenant })

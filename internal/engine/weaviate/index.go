@@ -10,18 +10,20 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sourcegraph/conc/pool"
+	"github.com/weaviate/weaviate/entities/models"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// The reasons for which a change is refused for good.
+// The reasons for refusing a change permanently.
 const (
 	ReasonBadVector     = "bad_vector"     // its vectors are missing or cannot be searched
 	ReasonModelMismatch = "model_mismatch" // its vectors come from another model than the class's
@@ -30,14 +32,14 @@ const (
 
 const (
 	batchSize = 100 // objects in one write, at most
-	leastSize = 8   // objects in one write, at least, where there are so many
+	leastSize = 8   // objects in one write, at least, if there are enough
 	writers   = 4   // writes at once
 	looks     = 3   // for an entity that a crash may have damaged, at most
 )
 
 // Index is the class of one model, as its writer sees it. Its calls follow each other,
 // in the order of the bus, and the entities of a partition have one writer: Weaviate
-// cannot be asked to write only what is newer.
+// has no conditional writes.
 type Index struct {
 	client  *Client
 	class   string
@@ -49,7 +51,7 @@ type Index struct {
 	doubtful map[schema.Ref]int
 }
 
-// OpenIndex makes the class of a model and its alias where they are missing.
+// OpenIndex makes the class of a model and its alias if they are missing.
 func OpenIndex(ctx context.Context, c *Client, m Model) (*Index, error) {
 	class, err := c.ensure(ctx, m)
 	if err == nil {
@@ -63,9 +65,9 @@ func OpenIndex(ctx context.Context, c *Client, m Model) (*Index, error) {
 
 // Apply stores the newest change of each entity. When it returns nil, the changes
 // outlive a crash of Weaviate and searches see them. A permanent error says that the
-// index or Weaviate refuses one of the changes; the others may not be stored yet. After
-// any other error the same call may be repeated. What is written after such an error is
-// looked for; an entity that searches do not find is deleted, to be inserted again.
+// index or Weaviate refuses a change; the other changes may not be stored yet. After
+// any other error the same call may be repeated. It then searches for the entities that it
+// writes, and deletes an entity that is not found, to insert it again.
 func (i *Index) Apply(ctx context.Context, changes []events.Change) error {
 	latest := newest(changes)
 	err := i.store(ctx, latest)
@@ -83,7 +85,9 @@ func (i *Index) Apply(ctx context.Context, changes []events.Change) error {
 // store writes changes and makes them outlive a crash.
 func (i *Index) store(ctx context.Context, latest map[schema.Ref]*events.Change) error {
 	breaks := i.client.breaks.n.Load()
-	mask := newMask()
+	var random [4]byte // other bits than in earlier writes
+	rand.Read(random[:])
+	mask := binary.LittleEndian.Uint32(random[:])
 	tenants := map[string]bool{}
 	var objects []*pb.BatchObject
 	var gone []schema.Ref
@@ -106,7 +110,7 @@ func (i *Index) store(ctx context.Context, latest map[schema.Ref]*events.Change)
 	if len(names) == 0 {
 		return nil
 	}
-	if err := i.begin(ctx, names); err != nil {
+	if err := i.makeShards(ctx, names); err != nil {
 		return err
 	}
 	if err := i.remove(ctx, gone); err != nil {
@@ -128,8 +132,8 @@ func (i *Index) store(ctx context.Context, latest map[schema.Ref]*events.Change)
 	return nil
 }
 
-// look searches for the doubtful ones of the entities by their own vectors. It deletes
-// those that are not found, and returns an error then.
+// look searches for doubtful entities by their own vectors. It deletes any that are not found, and
+// returns an error then.
 func (i *Index) look(ctx context.Context, latest map[schema.Ref]*events.Change) error {
 	missed := make(chan schema.Ref, len(latest))
 	group := writing(ctx)
@@ -170,14 +174,8 @@ func (i *Index) look(ctx context.Context, latest map[schema.Ref]*events.Change) 
 // first, or find enough others that are as near.
 func (i *Index) found(ctx context.Context, c *events.Change) (bool, error) {
 	const limit, same = 50, -0.999 // the negative product of a unit vector with itself, about
-	v := c.Vectors
-	a := asker{dimensions: v.Dimensions}
-	a.addList(1, vectorName, [][]float32{v.Name})
-	a.addList(1, vectorFlat, [][]float32{v.Flat})
-	a.addList(1, vectorDescription, [][]float32{v.Description})
-	a.addList(1, vectorResponse, [][]float32{v.Response})
-	a.addList(1, vectorExamples, plain(v.Examples[:min(1, len(v.Examples))]))
-	a.addList(1, vectorParameters, plain(v.Parameters[:min(1, len(v.Parameters))]))
+	a := asker{dimensions: c.Vectors.Dimensions}
+	a.addAll(c.Vectors, 1)
 	for _, q := range a.questions {
 		results, err := i.client.find(ctx, &pb.SearchRequest{
 			Collection: i.class, Tenant: c.Tenant, Limit: limit, NearVector: q, Metadata: &pb.MetadataRequest{Distance: true},
@@ -191,13 +189,6 @@ func (i *Index) found(ctx context.Context, c *events.Change) (bool, error) {
 		}
 	}
 	return true, a.err
-}
-
-// newMask returns bits that differ from those of an earlier write.
-func newMask() uint32 {
-	var mask [4]byte
-	rand.Read(mask[:])
-	return binary.LittleEndian.Uint32(mask[:])
 }
 
 // newest returns the newest change of each entity.
@@ -229,14 +220,18 @@ func (i *Index) check(c *events.Change) error {
 	return nil
 }
 
-// begin makes the shards of tenants, each with its anchor.
-func (i *Index) begin(ctx context.Context, names []string) error {
+// makeShards makes the shards of tenants, each with its anchor.
+func (i *Index) makeShards(ctx context.Context, names []string) error {
 	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return i.tenants[name] })
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := i.client.addTenants(ctx, i.class, missing); err != nil {
-		return err
+	tenants := make([]models.Tenant, len(missing))
+	for n, name := range missing {
+		tenants[n].Name = name
+	}
+	if err := i.client.schema.TenantsCreator().WithClassName(i.class).WithTenants(tenants...).Do(ctx); err != nil {
+		return fmt.Errorf("weaviate: make tenants %s of %s: %w", strings.Join(missing, ", "), i.class, err)
 	}
 	for _, tenant := range missing {
 		o, err := i.anchor(tenant)
@@ -245,7 +240,7 @@ func (i *Index) begin(ctx context.Context, names []string) error {
 		}
 		err = i.client.call(ctx, http.MethodGet, i.path(tenant, o.Uuid), nil, nil)
 		if notFound(err) {
-			err = i.writeNotes(ctx, []*pb.BatchObject{o})
+			err = i.writeOwn(ctx, []*pb.BatchObject{o})
 		}
 		if err != nil {
 			return fmt.Errorf("the first object of %s: %w", tenant, err)
@@ -255,7 +250,7 @@ func (i *Index) begin(ctx context.Context, names []string) error {
 	return nil
 }
 
-// path returns where an object is over REST.
+// path returns the REST path of an object.
 func (i *Index) path(tenant, id string) string {
 	return "/objects/" + i.class + "/" + id + "?tenant=" + url.QueryEscape(tenant)
 }
@@ -304,15 +299,14 @@ func (i *Index) write(ctx context.Context, objects []*pb.BatchObject) (refused, 
 	return refused, err
 }
 
-// writeNotes writes objects that nothing can be wrong with.
-func (i *Index) writeNotes(ctx context.Context, objects []*pb.BatchObject) error {
+// writeOwn writes objects of the index itself, which Weaviate has no reason to refuse.
+func (i *Index) writeOwn(ctx context.Context, objects []*pb.BatchObject) error {
 	return errors.Join(i.write(ctx, objects))
 }
 
-// fence makes what was written before it to the shards of some tenants outlive
-// a crash: every batch to a shard, however small, flushes what the vector
-// indexes of the shard have logged. Writing one object by itself does not: that
-// flushes the indexes of its own vectors alone.
+// fence makes earlier writes to the shards of some tenants outlive a crash: every batch to a
+// shard, however small, flushes the logs of the shard's vector indexes. Writing an object by
+// itself flushes the indexes of its own vectors alone.
 func (i *Index) fence(ctx context.Context, tenants []string) error {
 	objects := make([]*pb.BatchObject, len(tenants))
 	for n, tenant := range tenants {
@@ -322,7 +316,7 @@ func (i *Index) fence(ctx context.Context, tenants []string) error {
 		}
 		objects[n] = o
 	}
-	if err := i.writeNotes(ctx, objects); err != nil {
+	if err := i.writeOwn(ctx, objects); err != nil {
 		return fmt.Errorf("fence: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,7 +13,8 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -24,14 +26,8 @@ func lost(t testing.TB, i *Index, changes []events.Change) []string {
 	t.Helper()
 	var out []string
 	for n := range changes {
-		v := changes[n].Vectors
-		a := asker{dimensions: v.Dimensions}
-		a.addList(1, vectorName, [][]float32{v.Name})
-		a.addList(1, vectorFlat, [][]float32{v.Flat})
-		a.addList(1, vectorDescription, [][]float32{v.Description})
-		a.addList(1, vectorResponse, [][]float32{v.Response})
-		a.addList(1, vectorExamples, plain(v.Examples))
-		a.addList(1, vectorParameters, plain(v.Parameters))
+		a := asker{dimensions: changes[n].Vectors.Dimensions}
+		a.addAll(changes[n].Vectors, math.MaxInt)
 		if slices.ContainsFunc(a.questions, func(q *pb.NearVector) bool { return !finds(t, i, changes[n].Ref, q) }) {
 			out = append(out, changes[n].ID)
 		}
@@ -41,10 +37,7 @@ func lost(t testing.TB, i *Index, changes []events.Change) []string {
 
 func finds(t testing.TB, i *Index, ref schema.Ref, q *pb.NearVector) bool {
 	t.Helper()
-	found, err := i.client.find(t.Context(), &pb.SearchRequest{Collection: i.class, Tenant: ref.Tenant, Limit: 50, NearVector: q})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(i.client.find(t.Context(), &pb.SearchRequest{Collection: i.class, Tenant: ref.Tenant, Limit: 50, NearVector: q}))(t)
 	return slices.ContainsFunc(found, func(r *pb.SearchResult) bool { return r.GetMetadata().GetId() == idOf(ref) })
 }
 
@@ -63,16 +56,12 @@ func holds(t testing.TB, i *Index, ref schema.Ref) string {
 func crash(t testing.TB, s *servers.Server) {
 	t.Helper()
 	s.Kill()
-	if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Restart(context.WithoutCancel(t.Context())))
 }
 
 func apply(t testing.TB, i *Index, changes ...events.Change) {
 	t.Helper()
-	if err := i.Apply(t.Context(), changes); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, i.Apply(t.Context(), changes))
 }
 
 // What Apply said is stored is found after kill -9, with nothing in flight and
@@ -159,7 +148,7 @@ func TestKilledWhileWriting(t *testing.T) {
 
 // Entities that a failed write left in doubt, and that searches do not find, are inserted
 // again; the others stay.
-func TestWhatAFailedWriteLeftIsLookedFor(t *testing.T) {
+func TestEntitiesOfAFailedWriteAreInsertedAgain(t *testing.T) {
 	s := servertest.Start(t, servers.WeaviateName)
 	i, m := open(t, client(t, s, aliasName()), model("m")), newMaker(model("m"), 21)
 	sound, cut := m.tools(40), m.tools(60)[40:]
@@ -169,9 +158,9 @@ func TestWhatAFailedWriteLeftIsLookedFor(t *testing.T) {
 	apply(t, i, sound...)
 	var objects []*pb.BatchObject
 	for n := range cut {
-		objects = append(objects, must(i.object(&cut[n], 0)))
+		objects = append(objects, check.Value(i.object(&cut[n], 0))(t))
 	}
-	must(i.client.write(t.Context(), objects)) // without a fence
+	check.Value(i.client.write(t.Context(), objects))(t) // without a fence
 	crash(t, s)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -208,9 +197,7 @@ func TestManyBeginAtOnce(t *testing.T) {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, group.Wait())
 }
 
 // An object that Weaviate refuses while it takes another one of the same shard is refused
@@ -228,9 +215,7 @@ func TestRefusedForGoodWhereOthersAreTaken(t *testing.T) {
 		t.Fatalf("%v: want a permanent refusal of %s", err, bad.ID)
 	}
 	readOnly := map[string]string{"status": "READONLY"}
-	if err := i.client.call(t.Context(), http.MethodPut, "/schema/"+i.class+"/shards/"+someTenant, readOnly, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, i.client.call(t.Context(), http.MethodPut, "/schema/"+i.class+"/shards/"+someTenant, readOnly, nil))
 	if err := i.Apply(t.Context(), []events.Change{m.tool("good")}); err == nil || stream.Reason(err) != "" {
 		t.Errorf("%v: want an error that passes", err)
 	}
@@ -245,7 +230,7 @@ func TestDeletedAndReplacedAreNotFound(t *testing.T) {
 	newer.Vectors.Response = nil
 	apply(t, i, newer, old, m.remove("gone"), m.remove("never there")) // the newest of a batch counts
 	for name, q := range map[string]*pb.NearVector{
-		vectorName: near(vectorName, gone.Vectors.Name), vectorExamples: must(nearList(vectorExamples, plain(gone.Vectors.Examples))),
+		vectorName: near(vectorName, gone.Vectors.Name), vectorExamples: check.Value(nearList(vectorExamples, plain(gone.Vectors.Examples)))(t),
 	} {
 		if finds(t, i, gone.Ref, q) {
 			t.Errorf("a deleted entity is found by %s", name)
@@ -287,17 +272,13 @@ func TestAlias(t *testing.T) {
 		}
 	}
 	live(first.class)
-	if err := c.Switch(t.Context(), second.class); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Switch(t.Context(), second.class))
 	live(second.class)
 	if err := errors.Join(c.Switch(t.Context(), "Nothing"), c.Drop(t.Context(), second.class)); strings.Count(fmt.Sprint(err), "\n") != 1 {
 		t.Fatalf("the alias leads nowhere: %v", err)
 	}
 	live(second.class)
-	if err := c.Drop(t.Context(), first.class); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Drop(t.Context(), first.class))
 }
 
 func TestConfigIsChecked(t *testing.T) {

@@ -11,17 +11,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// keyless takes the key out of errors: what stands before Weaviate may repeat what it is
-// sent.
+// keyless removes the key from errors: a proxy in front of Weaviate may echo requests.
 type keyless struct {
 	next http.RoundTripper
 	key  string
 }
 
-// hiddenKey stands for the key.
+// hiddenKey replaces the key.
 const hiddenKey = "(key)"
 
-// maxError bounds what is read of the body of an error, in bytes.
+// maxError bounds the body of an error, in bytes.
 const maxError = 64 << 10
 
 // RoundTrip implements http.RoundTripper.

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // What stands before Weaviate may repeat what it is sent.
@@ -20,9 +22,7 @@ func TestTheKeyIsInNoError(t *testing.T) {
 	}))
 	defer server.Close()
 	c, err := New(Config{URL: server.URL, GRPC: "127.0.0.1:1", APIKey: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer c.Close()
 	if err := c.Ready(t.Context()); err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "cannot take Bearer (key)") {
 		t.Errorf("over REST: %v", err)

@@ -2,7 +2,6 @@ package weaviate
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -41,15 +42,8 @@ func aliasName() string { return fmt.Sprintf("T%dX%03d", os.Getpid(), aliases.Ad
 
 func client(t testing.TB, s *servers.Server, alias string) *Client {
 	t.Helper()
-	c, err := New(Config{URL: "http://" + s.Addr, GRPC: s.GRPC, Alias: alias})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := check.Value(New(Config{URL: "http://" + s.Addr, GRPC: s.GRPC, Alias: alias}))(t)
+	t.Cleanup(func() { check.OK(t, c.Close()) })
 	return c
 }
 
@@ -59,11 +53,7 @@ func model(name string) Model { return Model{Name: name, Dimensions: dimensions}
 
 func open(t testing.TB, c *Client, m Model) *Index {
 	t.Helper()
-	i, err := OpenIndex(t.Context(), c, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
+	return check.Value(OpenIndex(t.Context(), c, m))(t)
 }
 
 // maker makes tools; the same seed makes the same ones.
@@ -77,18 +67,7 @@ func newMaker(m Model, seed uint64) *maker {
 	return &maker{rng: rand.New(rand.NewPCG(seed, seed)), model: m}
 }
 
-func (m *maker) unit() events.Vector {
-	v := make(events.Vector, m.model.Dimensions)
-	var square float64
-	for i := range v {
-		v[i] = float32(m.rng.NormFloat64())
-		square += float64(v[i]) * float64(v[i])
-	}
-	for i := range v {
-		v[i] = float32(float64(v[i]) / math.Sqrt(square))
-	}
-	return v
-}
+func (m *maker) unit() events.Vector { return adaptertest.UnitVector(m.rng, m.model.Dimensions) }
 
 func (m *maker) units(n int) []events.Vector {
 	var out []events.Vector

@@ -8,7 +8,7 @@ import (
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -19,11 +19,11 @@ const (
 	propKey       = "key" // the id of the entity
 	propProvider  = "provider"
 	propTags      = "tags"
-	propGrantable = "grantable" // what the grants that concern the entity name
+	propGrantable = "grantable" // names in the grants that match the entity
 	propRevision  = "revision"  // a text: a float64 may not hold it
 )
 
-// The kinds of objects that are no entities. There is one of each in a shard.
+// The kinds of objects other than entities. There is one of each in a shard.
 const (
 	kindAnchor = "anchor"
 	kindFence  = "fence"
@@ -33,8 +33,7 @@ const (
 // gives the same ids.
 var space = uuid.MustParse("b3c19a27-2f0e-5d53-9d0f-6b6e5f2f7a11")
 
-// idOf returns the id of an entity's object. Neither tenant nor kind holds what
-// separates them.
+// idOf returns the id of an entity's object. Neither tenant nor kind contains the separator.
 func idOf(ref schema.Ref) string {
 	return uuid.NewSHA1(space, []byte(ref.Tenant+"/"+string(ref.Kind)+"/"+ref.ID)).String()
 }
@@ -60,12 +59,11 @@ func (i *Index) object(c *events.Change, mask uint32) (*pb.BatchObject, error) {
 	return o, nil
 }
 
-// anchor returns the object that has to be the first of a shard. The index of a list
-// gives each vector a number of its own, and a crash can leave edges to numbers
-// without an object. A walk that comes to such a number reads the vector of the
-// shard's first object instead; if that object has no such list, every search that
-// comes there fails, for good (Weaviate 1.39). So the first object has a zero vector
-// in every list, is like nothing, and never changes.
+// anchor returns the object that has to be the first of a shard. The index of a list numbers its
+// vectors, and a crash can leave edges to numbers without an object. A walk to such a number reads
+// the vector of the shard's first object instead; if that object has no such list, every search
+// that reaches it fails, for good (Weaviate 1.39). So the first object has a zero vector in every
+// list, matches nothing, and never changes.
 func (i *Index) anchor(tenant string) (*pb.BatchObject, error) {
 	o, err := i.bare(schema.Ref{Tenant: tenant, Kind: kindAnchor}, map[string]any{})
 	if err != nil {

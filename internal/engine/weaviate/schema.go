@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/weaviate/weaviate/entities/models"
 )
@@ -38,7 +37,7 @@ func isList(vector string) bool { return vector == vectorExamples || vector == v
 // one; above it the graph is walked.
 const exhaustive = 4000
 
-// Model is what the vectors of a class come from.
+// Model is the source of the vectors of a class.
 type Model struct {
 	Name       string `json:"model"`
 	Dimensions int    `json:"dimensions"`
@@ -60,7 +59,7 @@ func (c *Client) has(ctx context.Context, class string) (bool, error) {
 	return there, nil
 }
 
-// ensure makes the class of a model where it is missing, and returns its name.
+// ensure makes the class of a model if it is missing, and returns its name.
 func (c *Client) ensure(ctx context.Context, m Model) (string, error) {
 	if m.Name == "" || m.Dimensions < 1 || m.Dimensions > 1<<16-1 {
 		return "", fmt.Errorf("weaviate: a class for the model %q with %d dimensions", m.Name, m.Dimensions)
@@ -89,13 +88,13 @@ func (c *Client) ensure(ctx context.Context, m Model) (string, error) {
 		}
 	}
 	made := c.schema.ClassCreator().WithClass(class).Do(ctx)
-	if there, err := c.has(ctx, name); err != nil || !there { // else another writer may have been faster
+	if there, err := c.has(ctx, name); err != nil || !there { // otherwise another writer may have been faster
 		return "", fmt.Errorf("weaviate: make class %s: %w", name, errors.Join(made, err))
 	}
 	return name, nil
 }
 
-// properties returns what objects hold beside vectors. The revision is for people
+// properties returns the properties of objects. The revision is for people
 // who look into Weaviate: nothing filters by it.
 func properties() []*models.Property {
 	var out []*models.Property
@@ -112,26 +111,14 @@ func properties() []*models.Property {
 	return out
 }
 
-// addTenants makes the shards of tenants. Making one that is there changes nothing.
-func (c *Client) addTenants(ctx context.Context, class string, names []string) error {
-	tenants := make([]models.Tenant, len(names))
-	for n, name := range names {
-		tenants[n].Name = name
-	}
-	if err := c.schema.TenantsCreator().WithClassName(class).WithTenants(tenants...).Do(ctx); err != nil {
-		return fmt.Errorf("weaviate: make tenants %s of %s: %w", strings.Join(names, ", "), class, err)
-	}
-	return nil
-}
-
-// alias is a name that stands for a class. Client v4 knows none, so they go
-// over its REST connection.
+// alias is another name of a class. Client v4 does not support aliases, so they go over its REST
+// connection.
 type alias struct {
 	Alias string `json:"alias,omitempty"`
 	Class string `json:"class"`
 }
 
-// live returns the class that the alias names, "" where it names none yet.
+// live returns the class of the alias, or "".
 func (c *Client) live(ctx context.Context) (string, error) {
 	var a alias
 	err := c.call(ctx, http.MethodGet, "/aliases/"+c.alias, nil, &a)
@@ -141,8 +128,8 @@ func (c *Client) live(ctx context.Context) (string, error) {
 	return a.Class, err
 }
 
-// Switch lets the alias name another class from one moment to the next. The class
-// that it named stays, so that switching back is one step too.
+// Switch points the alias at another class atomically. The previous class
+// stays, so that switching back is one step too.
 func (c *Client) Switch(ctx context.Context, class string) error {
 	there, err := c.has(ctx, class)
 	if err != nil {
@@ -158,7 +145,7 @@ func (c *Client) Switch(ctx context.Context, class string) error {
 	return err
 }
 
-// introduce lets the alias name a class if it names none yet. Another process may
+// introduce points the alias at a class if it has no class yet. Another process may
 // be about to do the same.
 func (c *Client) introduce(ctx context.Context, class string) error {
 	live, err := c.live(ctx)
@@ -172,8 +159,8 @@ func (c *Client) introduce(ctx context.Context, class string) error {
 	return made
 }
 
-// Drop removes a class with everything in it. The live one is not removed:
-// Weaviate would leave the alias without anything behind it.
+// Drop removes a class with its objects. It does not remove the live class: Weaviate would leave a
+// dangling alias.
 func (c *Client) Drop(ctx context.Context, class string) error {
 	live, err := c.live(ctx)
 	if err != nil {

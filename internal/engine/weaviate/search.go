@@ -12,8 +12,8 @@ import (
 	"github.com/sourcegraph/conc/pool"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -26,11 +26,11 @@ type Replica interface {
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	// Model returns the model that vectors come from, and their dimensions.
 	Model() (name string, dimensions int)
-	// Choose returns the best by words and what is proposed, as far as filters allow.
+	// Choose returns the best entities by words and the proposals, within the filters.
 	Choose(ctx context.Context, l index.Lookup, proposed []schema.Ref) ([]schema.Ref, error)
 	// ScoreCandidates chooses among the entities that the vectors belong to.
 	ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error)
-	// Suppliers returns for each tool those that answer with what it takes.
+	// Suppliers returns for each tool the tools that answer with its parameters.
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 }
 
@@ -45,6 +45,7 @@ type Search struct {
 	replica  Replica
 	propose  func(context.Context, *index.Lookup) (vectorsOf, error) // asks Weaviate
 	breaker  *gobreaker.CircuitBreaker[vectorsOf]
+	log      *slog.Logger
 	patience time.Duration // before the replica searches by words alone
 	least    int           // proposals by each question, at least
 }
@@ -53,39 +54,36 @@ type Search struct {
 const missing = "index"
 
 // NewSearch returns a search over the class of the model that the replica's
-// vectors come from. The alias is for those who look at Weaviate from outside.
+// vectors come from. The alias is for other clients of Weaviate.
 func NewSearch(c *Client, r Replica, log *slog.Logger) *Search {
 	const patience, least = 2 * time.Second, 50
-	s := &Search{client: c, replica: r, breaker: newBreaker(patience, log), patience: patience, least: least}
+	s := &Search{client: c, replica: r, breaker: newBreaker(patience, log), log: log, patience: patience, least: least}
 	s.propose = s.chosen
 	return s
 }
 
 // newBreaker leaves Weaviate alone for pause after a failure. Then one search
-// tries again, and the searches beside it go on without Weaviate.
+// tries again, and concurrent searches go on without Weaviate.
 func newBreaker(pause time.Duration, log *slog.Logger) *gobreaker.CircuitBreaker[vectorsOf] {
 	return gobreaker.NewCircuitBreaker[vectorsOf](gobreaker.Settings{
 		Timeout:     pause,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures > 0 },
 		IsExcluded:  func(err error) bool { return errors.As(err, new(callerGone)) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			switch {
-			case from == gobreaker.StateClosed:
-				log.Warn("weaviate: searches go by words alone until Weaviate answers in time")
-			case to == gobreaker.StateClosed:
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			if to == gobreaker.StateClosed {
 				log.Info("weaviate: Weaviate answers again")
 			}
 		},
 	})
 }
 
-// callerGone is the error of a search whose caller went away, which says nothing
-// of Weaviate.
+// callerGone is the error of a search whose caller went away; it does not indicate a problem of
+// Weaviate.
 type callerGone struct{ error }
 
-// Candidates returns the N best entities that the filters allow, best first, and
-// the tools of Also behind them. Where Weaviate does not answer in time, the replica
-// chooses by words, and the answer comes with an *index.Partial.
+// Candidates returns the N best entities that the filters allow, best first, followed by the tools
+// of Also. If Weaviate does not answer in time, the replica chooses by words, and the answer comes
+// with an *index.Partial.
 func (s *Search) Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error) {
 	vectors, err := s.breaker.Execute(func() (vectorsOf, error) {
 		bounded, cancel := context.WithTimeout(ctx, s.share(ctx))
@@ -93,6 +91,9 @@ func (s *Search) Candidates(ctx context.Context, l index.Lookup) ([]index.Candid
 		vectors, err := s.propose(bounded, &l)
 		if ctx.Err() != nil {
 			return nil, callerGone{ctx.Err()}
+		}
+		if err != nil && s.breaker.State() == gobreaker.StateClosed {
+			s.log.Warn("weaviate: searches go by words alone until Weaviate answers in time", "err", err)
 		}
 		return vectors, err
 	})
@@ -118,7 +119,7 @@ func (s *Search) share(ctx context.Context) time.Duration {
 	return s.patience
 }
 
-// Suppliers returns for each tool the tools that answer with what it requires.
+// Suppliers returns for each tool the tools that answer with its required parameters.
 func (s *Search) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
 	return s.replica.Suppliers(ctx, tenant, tools)
 }
@@ -162,8 +163,7 @@ func (s *Search) chosen(ctx context.Context, l *index.Lookup) (vectorsOf, error)
 	return out, nil
 }
 
-// proposals asks all questions at once and returns what any of them found, each
-// entity once.
+// proposals asks all questions at once and returns the entities that any of them found, each once.
 func (s *Search) proposals(ctx context.Context, m Model, l *index.Lookup) ([]schema.Ref, error) {
 	class := s.client.ClassOf(m)
 	questions, err := ask(l, m.Dimensions)
@@ -184,30 +184,36 @@ func (s *Search) proposals(ctx context.Context, m Model, l *index.Lookup) ([]sch
 	return union(l.Tenant, found), err
 }
 
-// find asks for objects. A tenant for which nothing was written yet has none.
+// find asks for objects. A tenant without any write has no objects. If there is such a tenant
+// after a failure, its first write may have come after the question, so find asks again.
 func (s *Search) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchResult, error) {
 	found, err := s.client.find(ctx, r)
-	if err != nil {
-		there, failed := s.client.schema.TenantsExists().WithClassName(r.Collection).WithTenant(r.Tenant).Do(ctx)
-		if failed == nil && !there {
-			return nil, nil
-		}
+	if err == nil {
+		return found, nil
 	}
-	return found, err
+	there, failed := s.client.schema.TenantsExists().WithClassName(r.Collection).WithTenant(r.Tenant).Do(ctx)
+	switch {
+	case failed != nil:
+		return nil, err
+	case !there:
+		return nil, nil
+	}
+	return s.client.find(ctx, r)
 }
 
-// limit is how many each question asks for: half of what is wanted, since the
-// other questions and the words propose others. What is asked for costs: Weaviate
-// walks further through the graph for more, and refuses who asks for too much.
+// limit is how many each question asks for: half of the wanted candidates, since
+// the other questions and the words propose others. More would cost: Weaviate walks further
+// through the graph, and refuses too large limits.
 func (s *Search) limit(l *index.Lookup) uint32 {
 	most := max(s.least, l.N/2)
-	if partly(l.Scope) {
+	if s := l.Scope; s != nil && (!s.Allow.All && s.Allow.Len() > mostAllowed || s.Deny.Len() > mostDenied) {
 		most *= moreOfMany
 	}
 	return uint32(min(most, maxProposals))
 }
 
-// moreOfMany is how many times more proposals are asked for where many of them may be taken out.
+// moreOfMany is the factor of additional proposals if Weaviate gets only a part of a scope, so that
+// many of them may be filtered out.
 const moreOfMany = 8
 
 // maxProposals is Weaviate's own bound on results, unless it is set up otherwise
@@ -230,10 +236,9 @@ func union(tenant string, found [][]*pb.SearchResult) []schema.Ref {
 	return out
 }
 
-// ask returns the dense questions of a lookup that have a weight: each text
-// against each field that it speaks to, each pair of them once. What lacks a field
-// is scored by its name there, so the text asks names too. Texts of other
-// dimensions are like nothing.
+// ask returns the dense questions of a lookup with a weight: each text against each of its fields,
+// each pair once. Entities that lack a field are scored by their name, so the
+// text asks names too. Texts of other dimensions match nothing.
 func ask(l *index.Lookup, dimensions int) ([]*pb.NearVector, error) {
 	a := asker{dimensions: dimensions}
 	query := l.Probe.Query.Vector
@@ -301,8 +306,18 @@ func (a *asker) addList(weight float64, field string, vectors [][]float32) {
 	a.questions = append(a.questions, q)
 }
 
-// filter returns what Weaviate is to choose among, nil for everything. The
-// replica filters too: what is proposed here may have changed since.
+// addAll asks for the vectors of an entity in their own fields: of a list, for up to n of them.
+func (a *asker) addAll(v *events.Vectors, n int) {
+	a.addList(1, vectorName, [][]float32{v.Name})
+	a.addList(1, vectorFlat, [][]float32{v.Flat})
+	a.addList(1, vectorDescription, [][]float32{v.Description})
+	a.addList(1, vectorResponse, [][]float32{v.Response})
+	a.addList(1, vectorExamples, plain(v.Examples[:min(n, len(v.Examples))]))
+	a.addList(1, vectorParameters, plain(v.Parameters[:min(n, len(v.Parameters))]))
+}
+
+// filter returns the filter of a lookup, nil for everything. The replica filters too: Weaviate's
+// proposals may have changed since.
 func filter(l *index.Lookup) *pb.Filters {
 	var all []*pb.Filters
 	some := func(property string, values []string) {
@@ -328,7 +343,7 @@ func filter(l *index.Lookup) *pb.Filters {
 	return &pb.Filters{Operator: pb.Filters_OPERATOR_AND, Filters: all}
 }
 
-// inScope admits what a scope allows.
+// inScope returns the filters of a scope.
 func inScope(s *policy.Scope) []*pb.Filters {
 	if s == nil {
 		return nil
@@ -338,7 +353,7 @@ func inScope(s *policy.Scope) []*pb.Filters {
 		all = append(all, anyOf(propKind, []string{kindFence})) // nothing: no vector is a fence's
 	}
 	if !s.Allow.All && s.Allow.Len() <= mostAllowed {
-		all = append(all, anyOf(propGrantable, append(s.Allow.Names(), nobody)))
+		all = append(all, anyOf(propGrantable, append(s.Allow.Names(), noGrant)))
 	}
 	if s.Deny.Len() > mostDenied {
 		return all
@@ -353,23 +368,18 @@ func inScope(s *policy.Scope) []*pb.Filters {
 	return all
 }
 
-// Weaviate is not told of more names, each of which costs it time: 1,000 of either take it
-// the better part of a second. The replica takes out of its proposals what a scope does not
-// allow, whatever Weaviate was told.
+// Above these numbers of names the filter omits them, since each costs Weaviate time: 1,000 of
+// either take the better part of a second. The replica removes proposals outside the scope in any
+// case.
 const (
 	mostAllowed = 200
 	mostDenied  = 50
 )
 
-// partly reports whether Weaviate is told only a part of a scope, or nothing.
-func partly(s *policy.Scope) bool {
-	return s != nil && (!s.Allow.All && s.Allow.Len() > mostAllowed || s.Deny.Len() > mostDenied)
-}
+// noGrant is a value for a filter that needs one: grants have other names.
+const noGrant = "-"
 
-// nobody is no name of a grant: a filter needs a value.
-const nobody = "-"
-
-// anyOf admits objects with one of the values in a property.
+// anyOf matches objects with any of the values in a property.
 func anyOf(property string, values []string) *pb.Filters {
 	return &pb.Filters{
 		Operator:  pb.Filters_OPERATOR_CONTAINS_ANY,
@@ -378,7 +388,7 @@ func anyOf(property string, values []string) *pb.Filters {
 	}
 }
 
-// kinds returns the kinds that a lookup admits, none where it admits all.
+// kinds returns the kinds that a lookup admits, or nil if it admits all.
 func kinds(l *index.Lookup) []string {
 	var out []string
 	all := []schema.Kind{schema.KindTool, schema.KindProvider}

@@ -11,9 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -32,7 +34,7 @@ func (m *maker) question(tool events.Change) index.Lookup {
 	}
 	text := func(words string, v events.Vector) index.Text { return index.Text{Words: words, Vector: near(v)} }
 	d, v := tool.Document, tool.Vectors
-	l := index.Lookup{Tenant: tool.Tenant, N: 10, Model: everything()}
+	l := index.Lookup{Tenant: tool.Tenant, N: 10, Model: adaptertest.Weights()}
 	l.Probe = index.Probe{
 		Query: text(d.Description, v.Name),
 		Needs: []index.Need{{
@@ -44,15 +46,6 @@ func (m *maker) question(tool events.Change) index.Lookup {
 		l.Probe.Arguments = append(l.Probe.Arguments, index.Argument{Name: d.Parameters[n].Name, Text: text(d.Parameters[n].Name, p)})
 	}
 	return l
-}
-
-// everything weighs every feature.
-func everything() fusion.Model {
-	m := fusion.Model{Version: "test", Bias: 1, Tau: 0.3, Alpha: 15, Required: 0.5, Optional: 0.2}
-	for f := range fusion.FeatureCount {
-		m.Features[f] = 0.2 + 0.05*float64(f%5)
-	}
-	return m
 }
 
 func ids(found []index.Candidate) []string {
@@ -67,10 +60,7 @@ func candidates(t testing.TB, s interface {
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 }, l index.Lookup) []string {
 	t.Helper()
-	found, err := s.Candidates(t.Context(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := check.Value(s.Candidates(t.Context(), l))(t)
 	return ids(found)
 }
 
@@ -79,10 +69,8 @@ func candidates(t testing.TB, s interface {
 func TestSearchAgreesWithAnIndex(t *testing.T) {
 	c := client(t, server(t), aliasName())
 	i, m := open(t, c, model("m")), newMaker(model("m"), 6)
-	full, closeFull := local(t, filepath.Join(t.TempDir(), "full"), false)
-	t.Cleanup(closeFull)
-	words, closeWords := replica(t, filepath.Join(t.TempDir(), "replica"))
-	t.Cleanup(closeWords)
+	full := local(t, filepath.Join(t.TempDir(), "full"), false)
+	words := replica(t, filepath.Join(t.TempDir(), "replica"))
 	tools := m.tools(600)
 	for n := range tools {
 		if n%9 == 0 {
@@ -90,9 +78,7 @@ func TestSearchAgreesWithAnIndex(t *testing.T) {
 		}
 	}
 	apply(t, i, tools...)
-	if err := errors.Join(full.Apply(t.Context(), tools, nil), words.Apply(t.Context(), tools, nil)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(full.Apply(t.Context(), tools, nil), words.Apply(t.Context(), tools, nil)))
 	search := searchOver(t, c, words)
 	positions, off := 0, 0
 	for n := range 40 {
@@ -112,18 +98,39 @@ func TestSearchAgreesWithAnIndex(t *testing.T) {
 	}
 }
 
+// A search that meets the first write of its tenant does not go without Weaviate.
+func TestSearchDuringTheFirstWriteOfATenant(t *testing.T) {
+	c := client(t, server(t), aliasName())
+	i, m := open(t, c, model("m")), newMaker(model("m"), 11)
+	local := replica(t, filepath.Join(t.TempDir(), "replica"))
+	search := searchOver(t, c, local)
+	for n := range 20 {
+		tool := m.tool("first")
+		tool.Tenant = fmt.Sprint("tenant-", n)
+		check.OK(t, local.Apply(t.Context(), []events.Change{tool}, nil))
+		l := m.question(tool)
+		written := make(chan error, 1)
+		go func() { written <- i.Apply(t.Context(), []events.Change{tool}) }()
+		for done := false; !done; {
+			select {
+			case err := <-written:
+				check.OK(t, err)
+				done = true
+			default:
+			}
+			if _, err := search.Candidates(t.Context(), l); err != nil {
+				t.Fatalf("tenant %d: %v", n, err)
+			}
+		}
+	}
+}
+
 func TestSearchesWithoutWeaviate(t *testing.T) {
 	m := newMaker(model("m"), 10)
-	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
-	t.Cleanup(closeLocal)
+	local := replica(t, filepath.Join(t.TempDir(), "replica"))
 	tools := m.tools(300)
-	if err := local.Apply(t.Context(), tools, nil); err != nil {
-		t.Fatal(err)
-	}
-	c, err := New(Config{URL: "http://127.0.0.1:1", GRPC: "127.0.0.1:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, local.Apply(t.Context(), tools, nil))
+	c := check.Value(New(Config{URL: "http://127.0.0.1:1", GRPC: "127.0.0.1:1"}))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	search, l := searchOver(t, c, local), m.question(tools[5])
 	for range 2 {
@@ -156,8 +163,8 @@ func (words) ScoreCandidates(context.Context, index.Lookup, vectorsOf) ([]index.
 func TestSearchesWhileWeaviateHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pause = time.Minute
-		asked, released := 0, make(chan struct{})
-		s := &Search{patience: pause, replica: words{}, breaker: newBreaker(pause, slog.New(slog.DiscardHandler))}
+		asked, released, discard := 0, make(chan struct{}), slog.New(slog.DiscardHandler)
+		s := &Search{patience: pause, replica: words{}, breaker: newBreaker(pause, discard), log: discard}
 		s.propose = func(ctx context.Context, _ *index.Lookup) (vectorsOf, error) {
 			asked++
 			select {
@@ -198,13 +205,10 @@ func TestSearchComesBack(t *testing.T) {
 	s := servertest.Start(t, servers.WeaviateName)
 	c := client(t, s, aliasName())
 	i, m := open(t, c, model("m")), newMaker(model("m"), 12)
-	local, closeLocal := replica(t, filepath.Join(t.TempDir(), "replica"))
-	t.Cleanup(closeLocal)
+	local := replica(t, filepath.Join(t.TempDir(), "replica"))
 	tools := m.tools(300)
 	apply(t, i, tools...)
-	if err := local.Apply(t.Context(), tools, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, local.Apply(t.Context(), tools, nil))
 	search, l := searchOver(t, c, local), m.question(tools[5])
 	want := candidates(t, search, l)
 	s.Kill()
@@ -212,9 +216,7 @@ func TestSearchComesBack(t *testing.T) {
 	if partial := (*index.Partial)(nil); !errors.As(err, &partial) || len(found) == 0 {
 		t.Errorf("while Weaviate is away %v, %v", ids(found), err)
 	}
-	if err := s.Restart(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Restart(context.WithoutCancel(t.Context())))
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for err := error(&index.Partial{}); err != nil; _, err = search.Candidates(waiting, l) {
@@ -236,11 +238,8 @@ func TestProposalsAreOfModelAndTenant(t *testing.T) {
 		i, m := open(t, c, model(name)), newMaker(model(name), 9)
 		tool := m.tool(id)
 		apply(t, i, tool)
-		local, closeLocal := replica(t, filepath.Join(t.TempDir(), name))
-		t.Cleanup(closeLocal)
-		if err := local.Apply(t.Context(), []events.Change{tool}, nil); err != nil {
-			t.Fatal(err)
-		}
+		local := replica(t, filepath.Join(t.TempDir(), name))
+		check.OK(t, local.Apply(t.Context(), []events.Change{tool}, nil))
 		search, l := searchOver(t, c, local), m.question(tool)
 		for tenant, want := range map[string][]schema.Ref{someTenant: {tool.Ref}, "other": nil} {
 			l.Tenant = tenant
@@ -289,7 +288,7 @@ func TestQuestionsAreAskedOnce(t *testing.T) {
 		for _, f := range tt.weights {
 			l.Model.Features[f] = 1
 		}
-		if got := must(ask(&l, dimensions)); len(got) != tt.want {
+		if got := check.Value(ask(&l, dimensions))(t); len(got) != tt.want {
 			t.Errorf("%s: %d questions, want %d", name, len(got), tt.want)
 		}
 	}
@@ -303,10 +302,7 @@ func TestAScopeOfManyNamesIsBounded(t *testing.T) {
 		for n := range mostAllowed + 1 {
 			grants = append(grants, policy.Grant{Effect: effect, Action: policy.Find, On: fmt.Sprint("tool:t", n), To: "*"})
 		}
-		p, err := policy.New("1", grants)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := check.Value(policy.New("1", grants))(t)
 		s := &Search{least: 50}
 		few := index.Lookup{N: 10, Scope: (&policy.Policy{Grants: grants[1:3]}).Scope(identity.Caller{Role: identity.Reader}, policy.Find)}
 		many := index.Lookup{N: 10, Scope: p.Scope(identity.Caller{Subject: map[policy.Effect]string{policy.Deny: "ann"}[effect], Role: identity.Reader}, policy.Find)}

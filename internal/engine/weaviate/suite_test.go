@@ -2,6 +2,7 @@ package weaviate
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -9,9 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/testing/adaptertest"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -42,23 +44,15 @@ func (d *deployment) Suppliers(ctx context.Context, tenant string, tools []strin
 }
 
 // replica opens the local store of a query replica, which has no vectors.
-func replica(t testing.TB, folder string) (*flat.Index, func()) {
-	return local(t, folder, true)
-}
+func replica(t testing.TB, folder string) *flat.Index { return local(t, folder, true) }
 
-func local(t testing.TB, folder string, wordsOnly bool) (*flat.Index, func()) {
+func local(t testing.TB, folder string, wordsOnly bool) *flat.Index {
 	t.Helper()
-	r, err := flat.Open(t.Context(), flat.Config{
+	r := check.Value(flat.Open(t.Context(), flat.Config{
 		Path: folder, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry(), WordsOnly: wordsOnly,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	}))(t)
+	t.Cleanup(func() { check.OK(t, r.Close()) })
+	return r
 }
 
 func searchOver(t testing.TB, c *Client, r Replica) *Search {
@@ -69,24 +63,20 @@ func TestIndexSuite(t *testing.T) {
 	srv := server(t)
 	aliases := map[string]string{}
 	adaptertest.IndexSuite(t, adaptertest.IndexAdapter{
-		Features: adaptertest.IndexFeatures{Recall: 0.9},
+		Recall: 0.9,
 		Open: func(t *testing.T, place string) (adaptertest.Index, func()) {
 			if aliases[place] == "" {
 				aliases[place] = aliasName()
 			}
-			c, err := New(Config{URL: "http://" + srv.Addr, GRPC: srv.GRPC, Alias: aliases[place]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := check.Value(New(Config{URL: "http://" + srv.Addr, GRPC: srv.GRPC, Alias: aliases[place]}))(t)
 			writer := open(t, c, Model{Name: "suite-model", Dimensions: 48})
-			words, closeLocal := replica(t, filepath.Join(place, "replica"))
+			words := replica(t, filepath.Join(place, "replica"))
 			search := searchOver(t, c, words)
 			// The fields of the suite's tools have nothing to do with each other, and it
 			// asks without words, so the best sum may be far down in every field.
 			search.least = 100
 			return &deployment{Index: words, Search: search, writer: writer}, func() {
-				closeLocal()
-				if err := c.Close(); err != nil {
+				if err := errors.Join(words.Close(), c.Close()); err != nil {
 					t.Error(err)
 				}
 			}

@@ -22,8 +22,8 @@ const (
 	typeList     = 2 // VECTOR_TYPE_MULTI_FP32
 )
 
-// listOf returns several vectors of one length under one name. One that is
-// empty becomes zeros, which match nothing.
+// listOf returns several vectors of one length under one name. An empty vector becomes zeros,
+// which match nothing.
 func listOf(name string, dimensions int, vectors [][]float32) *pb.Vectors {
 	b := binary.LittleEndian.AppendUint16(make([]byte, 0, 2+4*dimensions*len(vectors)), uint16(dimensions))
 	for _, v := range vectors {
@@ -101,7 +101,7 @@ func appendFloats(b []byte, v []float32) []byte {
 	return b
 }
 
-// decodeVectors reads what encodeVectors wrote, but for what a mask changed.
+// decodeVectors reverses encodeVectors, except for changes by a mask.
 func decodeVectors(to *events.Vectors, vectors []*pb.Vectors) error {
 	for _, v := range vectors {
 		b := v.VectorBytes

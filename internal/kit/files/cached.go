@@ -1,6 +1,4 @@
-// Package freshfile keeps what files hold, as they are now. A change is in force with the
-// next use.
-package freshfile
+package files
 
 import (
 	"errors"
@@ -10,27 +8,28 @@ import (
 	"sync"
 )
 
-// Files is what some files hold together. Its methods may be called concurrently.
-type Files[T any] struct {
+// Cached is the content of some files, read again when they change. Its methods may be called
+// concurrently.
+type Cached[T any] struct {
 	name      string
-	meanwhile string // what holds while they cannot be read
+	meanwhile string // for the log: the content in force while the files cannot be read
 	read      func() (T, error)
 	log       *slog.Logger
 
 	mu      sync.Mutex
 	watched []watched
-	held    T     // what was read last
+	held    T     // the content at the last successful read
 	err     error // why the files as they are now were not read
 }
 
-// Holds is what the log says of the time in which files cannot be read, where Current is
-// asked for what they hold.
-const Holds = "what was read last holds"
+// KeepsLast is the log's phrase for caches that keep the last content while the files cannot be
+// read.
+const KeepsLast = "the last content stays in force"
 
-// Open reads the files at the paths. Name names them in the log, and meanwhile says there
-// what holds while they cannot be read.
-func Open[T any](name, meanwhile string, log *slog.Logger, read func() (T, error), paths ...string) (*Files[T], error) {
-	f := &Files[T]{name: name, meanwhile: meanwhile, read: read, log: log}
+// OpenCached reads the files at the paths. Name is their name in the log, and meanwhile the log's
+// words for the content in force while the files cannot be read.
+func OpenCached[T any](name, meanwhile string, log *slog.Logger, read func() (T, error), paths ...string) (*Cached[T], error) {
+	f := &Cached[T]{name: name, meanwhile: meanwhile, read: read, log: log}
 	for _, path := range paths {
 		f.watched = append(f.watched, watched{path: path})
 	}
@@ -39,15 +38,15 @@ func Open[T any](name, meanwhile string, log *slog.Logger, read func() (T, error
 	return f, f.err
 }
 
-// Current returns what the files hold. Where they cannot be read any more, it is what was
-// read last: who edits them must not stop a server by a slip.
-func (f *Files[T]) Current() T {
+// Current returns the content of the files, or the last readable content: a slip while editing
+// them must not stop a server.
+func (f *Cached[T]) Current() T {
 	held, _ := f.Read()
 	return held
 }
 
-// Read returns what was read last, and why the files cannot be read as they are now.
-func (f *Files[T]) Read() (T, error) {
+// Read returns the last readable content, and an error if the files cannot be read now.
+func (f *Cached[T]) Read() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	changed := f.changed()
@@ -66,15 +65,15 @@ func (f *Files[T]) Read() (T, error) {
 	return held, nil
 }
 
-// changed is asked before the files are read: a change in between is seen the next time.
-func (f *Files[T]) changed() (any bool) {
+// changed is called before the files are read, so that the next call notices a change in between.
+func (f *Cached[T]) changed() (any bool) {
 	for i := range f.watched {
 		any = f.watched[i].changed() || any
 	}
 	return any
 }
 
-// watched tells when a file has changed.
+// watched notices changes of a file.
 type watched struct {
 	path   string
 	seen   bool

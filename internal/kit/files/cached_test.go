@@ -1,4 +1,4 @@
-package freshfile
+package files
 
 import (
 	"io/fs"
@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // A change counts, also where a process that has too many files open could not read it at once.
@@ -14,22 +16,17 @@ func TestAChangeThatCouldNotBeReadIsReadLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	var fails error
 	write("first")
-	f, err := Open("file", Holds, slog.New(slog.DiscardHandler), func() (string, error) {
+	f := check.Value(OpenCached("file", KeepsLast, slog.New(slog.DiscardHandler), func() (string, error) {
 		text, err := os.ReadFile(path)
 		if fails != nil {
 			err = fails
 		}
 		return string(text), err
-	}, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, path))(t)
 	fails = &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}
 	write("the second one")
 	for range 2 {

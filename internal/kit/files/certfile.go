@@ -1,5 +1,4 @@
-// Package certfile reads certificates and keys from files in PEM.
-package certfile
+package files
 
 import (
 	"crypto/tls"
@@ -9,17 +8,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-
-	"github.com/toolstream/toolstream/internal/freshfile"
 )
 
 // Pair is a certificate and its key, as their files are now.
 type Pair struct {
-	*freshfile.Files[*tls.Certificate]
+	*Cached[*tls.Certificate]
 }
 
-// OpenPair reads a certificate, with those between it and its authority behind it, and its
-// key. Name is that of the settings that name the files.
+// OpenPair reads a certificate, followed by its intermediates, and its key. Name is the common
+// name of the settings for the two files.
 func OpenPair(name, cert, key string, log *slog.Logger) (Pair, error) {
 	read := func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
@@ -28,15 +25,15 @@ func OpenPair(name, cert, key string, log *slog.Logger) (Pair, error) {
 		}
 		return &pair, nil
 	}
-	files, err := freshfile.Open(name, freshfile.Holds, log, read, cert, key)
+	cached, err := OpenCached(name, KeepsLast, log, read, cert, key)
 	if err != nil {
 		return Pair{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return Pair{files}, nil
+	return Pair{cached}, nil
 }
 
-// Authorities returns the certificates of a file. It refuses a file without any, and one
-// that holds anything else.
+// Authorities returns the certificates of a file. It refuses a file that has no certificates or
+// any other content.
 func Authorities(path string) ([]*x509.Certificate, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -63,7 +60,7 @@ func Authorities(path string) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// Pool returns those certificates as authorities, or nil, the system's, where path is empty.
+// Pool returns the authorities of the file at path, or nil, the system's, if path is empty.
 func Pool(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-package certfile
+package files_test
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 )
 
 func write(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o600))
 }
 
 // A pair that does not match is refused at the start, and later leaves the last one in force.
@@ -27,17 +27,14 @@ func TestAPairIsReadAgainWhenItChanges(t *testing.T) {
 	write(t, certFile, first)
 	write(t, keyFile, secondKey)
 	var log bytes.Buffer
-	open := func() (Pair, error) {
-		return OpenPair("tls.cert_file", certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
+	open := func() (files.Pair, error) {
+		return files.OpenPair("tls.cert_file", certFile, keyFile, slog.New(slog.NewTextHandler(&log, nil)))
 	}
 	if _, err := open(); err == nil || !strings.Contains(err.Error(), "tls.cert_file") || !strings.Contains(err.Error(), keyFile) || !strings.Contains(err.Error(), "does not match") {
 		t.Errorf("a key of another certificate: %v", err)
 	}
 	write(t, keyFile, firstKey)
-	pair, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := check.Value(open())(t)
 	was := pair.Current().Leaf
 	write(t, certFile, second)
 	if !pair.Current().Leaf.Equal(was) || strings.Count(log.String(), "cannot be read") != 1 {
@@ -47,9 +44,7 @@ func TestAPairIsReadAgainWhenItChanges(t *testing.T) {
 	if pair.Current().Leaf.Equal(was) {
 		t.Errorf("the change is not in force: %s", &log)
 	}
-	if err := os.Remove(certFile); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(certFile))
 	if pair.Current() == nil {
 		t.Error("without its file there is no certificate")
 	}
@@ -70,12 +65,12 @@ func TestAuthoritiesAreCertificatesAndNothingElse(t *testing.T) {
 		"no block": {[]byte("certificate"), 0, "holds no certificate"},
 	} {
 		write(t, path, tc.text)
-		all, err := Authorities(path)
+		all, err := files.Authorities(path)
 		if len(all) != tc.count || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: %d %v", what, len(all), err)
 		}
 	}
-	if pool, err := Pool(""); pool != nil || err != nil {
+	if pool, err := files.Pool(""); pool != nil || err != nil {
 		t.Errorf("the system's: %v %v", pool, err)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package filelock
+package files
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// Take locks an open file without waiting, or fails with ErrHeld. Closing the file,
-// or the end of the process however it comes, lets it go.
-func Take(f *os.File) error {
+// Lock locks an open file without waiting, or fails with ErrLocked. Closing the file, or the
+// end of the process, releases the lock.
+func Lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrHeld
+		return ErrLocked
 	}
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
@@ -22,9 +22,9 @@ func Take(f *os.File) error {
 	return nil
 }
 
-// Folder waits until no other process has the folder, and keeps others from it until release
-// is called: for those who read a file, change it and write it back.
-func Folder(path string) (release func() error, err error) {
+// LockFolder waits until no other process has locked the folder, and locks it until release is
+// called. It protects reading, changing and writing back a file.
+func LockFolder(path string) (release func() error, err error) {
 	dir, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,20 +1,19 @@
 //go:build unix
 
-package filelock
+package files
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func open(t *testing.T, path string) *os.File {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -22,19 +21,15 @@ func open(t *testing.T, path string) *os.File {
 func TestOneAtATimeHasTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, second := open(t, path), open(t, path)
-	if err := Take(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := Take(second); !errors.Is(err, ErrHeld) {
+	check.OK(t, Lock(first))
+	if err := Lock(second); !errors.Is(err, ErrLocked) {
 		t.Fatalf("of a file that is locked: %v", err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := Take(second); err != nil {
+	check.OK(t, first.Close())
+	if err := Lock(second); err != nil {
 		t.Errorf("of a file that was let go: %v", err)
 	}
-	if err := Take(first); err == nil || errors.Is(err, ErrHeld) {
+	if err := Lock(first); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("of a file that is closed: %v", err)
 	}
 }

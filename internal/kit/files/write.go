@@ -1,6 +1,6 @@
-// Package wholefile replaces a file in one step: a reader finds the old file or the
-// new one, after a crash too.
-package wholefile
+// Package files writes files in one step, locks them, and caches their content until they
+// change.
+package files
 
 import (
 	"errors"
@@ -10,10 +10,9 @@ import (
 	"runtime"
 )
 
-// Write makes data the content of the file at path, with these permissions, and stays
-// so when the machine loses its power. Its folder is made, for its owner alone, where
-// it is missing. After an error the file is as it was, or, where only the folder could
-// not be made sure of, as it should be.
+// Write replaces the content and permissions of the file at path durably: they survive a power
+// failure. It creates a missing folder, for its owner alone. After an error the file is
+// unchanged; if only syncing the folder failed, it has the new content.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -32,7 +31,7 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes sure of the names in a folder, where a system lets it be asked for.
+// syncFolder makes the names in a folder durable, if the system supports that.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -44,7 +43,7 @@ func syncFolder(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Remove removes the file at path, and it stays so when the machine loses its power.
+// Remove removes the file at path durably.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil {
 		return err

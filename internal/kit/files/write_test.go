@@ -1,18 +1,18 @@
-package wholefile
+package files
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestWriteReplacesAndLeavesNothingBeside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	path := filepath.Join(dir, "file")
 	for _, text := range []string{"long enough to be cut", "short"} {
-		if err := Write(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, Write(path, []byte(text), 0o600))
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
 			t.Errorf("%q, %v, want %q", got, err, text)
 		}
@@ -28,9 +28,7 @@ func TestWriteReplacesAndLeavesNothingBeside(t *testing.T) {
 func TestWriteThatFailsLeavesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder") // cannot be replaced by a file
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(path, 0o700))
 	if err := Write(path, []byte("x"), 0o600); err == nil {
 		t.Fatal("a folder was replaced")
 	}

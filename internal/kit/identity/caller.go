@@ -1,5 +1,5 @@
-// Package identity says who calls: it is learned from the credential of a request, carried
-// in the request's context, and never taken from a body.
+// Package identity describes callers: a caller is derived from the credential of a request,
+// carried in the request's context, and never taken from a body.
 package identity
 
 import (
@@ -8,21 +8,25 @@ import (
 	"slices"
 )
 
-// DefaultTenant is the tenant of every caller where authentication is off.
+// DefaultTenant is the tenant of every caller if authentication is off.
 const DefaultTenant = "default"
 
-// Caller is who sends a request.
+// Caller is the sender of a request.
 type Caller struct {
 	Tenant  string
 	Subject string   // name in the tenant; all callers of a tenant without one are one
 	Groups  []string // that an identity provider names
 	Role    Role
+
+	// Credential tells callers without a subject apart who must not get each other's results: the
+	// id of their token. It is empty for any other caller.
+	Credential string
 }
 
-// Anybody is every caller where authentication is off.
+// Anybody is every caller if authentication is off.
 var Anybody = Caller{Tenant: DefaultTenant, Role: Admin}
 
-// String returns the tenant, and the subject behind a slash if there is one.
+// String returns the tenant, followed by a slash and the subject if there is one.
 func (c Caller) String() string {
 	if c.Subject == "" {
 		return c.Tenant
@@ -30,11 +34,11 @@ func (c Caller) String() string {
 	return c.Tenant + "/" + c.Subject
 }
 
-// Operates reports whether the caller sees and changes what all tenants share: as an
+// Operates reports whether the caller may see and change state that all tenants share: as an
 // operator of the tenant default.
 func (c Caller) Operates() bool { return c.Tenant == DefaultTenant && c.Role.Includes(Operator) }
 
-// The reasons why it is not known who calls.
+// The reasons why a caller is unknown.
 var (
 	ErrInvalid     = errors.New("a valid bearer token is required")
 	ErrExpired     = errors.New("the token has expired")
@@ -55,15 +59,15 @@ func WithToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
 
-// Token returns the token that an identity provider gave to the caller, "" where the caller
-// has proved itself otherwise. It is sent to nobody but the provider, to be exchanged.
+// Token returns the token that an identity provider gave to the caller, "" if the caller has
+// proved itself otherwise. It is sent only to the provider, for an exchange.
 func Token(ctx context.Context) string {
-	token, _ := ctx.Value(tokenKey{}).(string) // "" where there is none
+	token, _ := ctx.Value(tokenKey{}).(string) // "" without a token
 	return token
 }
 
-// From returns the context's caller. Where none was set, it is one of the default tenant
-// that has no role.
+// From returns the context's caller. Without a caller in the context, it is a caller of the
+// default tenant without a role.
 func From(ctx context.Context) Caller {
 	if c, ok := ctx.Value(key{}).(Caller); ok {
 		return c
@@ -71,28 +75,28 @@ func From(ctx context.Context) Caller {
 	return Caller{Tenant: DefaultTenant}
 }
 
-// Role is what a caller may do in its tenant. The empty one may do nothing.
+// Role is a set of rights of a caller in its tenant. The empty role has no rights.
 type Role string
 
-// The roles. Each includes those before it.
+// The roles. Each includes the ones before it.
 const (
 	Reader   Role = "reader"   // search and describe
-	Calling  Role = "caller"   // call tools, and report what became of it
+	Calling  Role = "caller"   // call tools, and report the outcome
 	Writer   Role = "writer"   // import documents and manage sources
 	Operator Role = "operator" // dead letters, weights, quarantine and status
 	Admin    Role = "admin"    // everything
 )
 
-// Roles returns all roles, each before those that include it.
+// Roles returns all roles, in ascending order.
 func Roles() []Role { return []Role{Reader, Calling, Writer, Operator, Admin} }
 
-// Includes reports whether who has the role may do what needs the other one.
+// Includes reports whether the role has all rights of the other one.
 func (r Role) Includes(other Role) bool {
 	least := slices.Index(Roles(), other)
 	return least >= 0 && slices.Index(Roles(), r) >= least
 }
 
-// Scheme names the way in which callers prove themselves in the OpenAPI document.
+// Scheme is the name of the security scheme in the OpenAPI document.
 const Scheme = "bearer"
 
 // Needs declares, in an operation's Security, the role that it needs.
@@ -102,10 +106,10 @@ func Needs(r Role) []map[string][]string { return []map[string][]string{{Scheme:
 // operation, and not by a credential of a caller.
 func ProvenOtherwise() []map[string][]string { return []map[string][]string{} }
 
-// Needed returns the role that an operation's Security declares, empty for one that needs
-// none. An operation that declares nothing needs an admin.
+// Needed returns the role that an operation's Security declares, empty if it needs no role. An
+// operation that declares nothing needs an admin.
 func Needed(security []map[string][]string) Role {
-	if security != nil && len(security) == 0 { // as OpenAPI has it: no way is needed
+	if security != nil && len(security) == 0 { // in OpenAPI, an empty list means no authentication
 		return ""
 	}
 	for _, way := range security {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestCanonical(t *testing.T) {
@@ -37,10 +39,7 @@ func TestCanonical(t *testing.T) {
 func TestCanonicalProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := genValue(3).Draw(t, "value")
-		text, err := json.MarshalIndent(v, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Value(json.MarshalIndent(v, "", " "))(t)
 		read, err := Decode(text, Limits{})
 		if err != nil || !reflect.DeepEqual(read, v) {
 			t.Fatalf("%s: have %#v, %v; want %#v", text, read, err, v)
@@ -151,8 +150,6 @@ func BenchmarkDecode(b *testing.B) {
 	doc := []byte(`[` + strings.Repeat(`{"name":"get_weather","description":"Reads the weather of a city.","inputSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}},`, 1000) + `{}]`)
 	b.SetBytes(int64(len(doc)))
 	for b.Loop() {
-		if _, err := Decode(doc, Limits{}); err != nil {
-			b.Fatal(err)
-		}
+		check.Value(Decode(doc, Limits{}))(b)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bom is the byte order mark that some editors put first; RFC 8259 lets a
-// reader pass over it.
+// bom is the byte order mark that some editors write first; RFC 8259 allows readers to ignore it.
 var bom = []byte("\ufeff")
 
 // Decode reads one JSON document (RFC 8259) strictly. Numbers keep their text.
@@ -23,7 +22,7 @@ func Decode(data []byte, limits Limits) (any, error) {
 		return nil, err
 	}
 	body := bytes.TrimPrefix(data, bom)
-	// object looks for names that stand twice, in the map that it makes anyway.
+	// object checks for duplicate names itself, in the map that it makes anyway.
 	d := decoder{in: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), limits: l}
 	v, err := d.document()
 	if err != nil {
@@ -77,7 +76,7 @@ func (d *decoder) document() (any, error) {
 	return v, nil
 }
 
-// refuse returns an error behind the token that was read last.
+// refuse returns an error located after the token that was read last.
 func (d *decoder) refuse(reason, detail string, args ...any) *Error {
 	return &Error{
 		Reason: reason, Offset: int(d.in.InputOffset()), Path: pointer(d.in.StackPointer()), Detail: fmt.Sprintf(detail, args...),
@@ -125,7 +124,9 @@ func (d *decoder) array() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v)
+		if out = append(out, v); len(out) > d.limits.Elements {
+			return nil, d.refuse(TooManyNodes, "a list has at most %d elements", d.limits.Elements)
+		}
 	}
 	_, err := d.in.ReadToken()
 	return out, err

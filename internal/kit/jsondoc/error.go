@@ -25,14 +25,14 @@ const (
 // maxQuoted is how many bytes of a refused text an error repeats.
 const maxQuoted = 80
 
-// Error says why and where a document was refused.
+// Error is the reason a document was refused, with the place.
 type Error struct {
 	Reason string // one of the constants
-	Offset int    // byte in the document, from 0, at which or shortly before which it is; -1 where it is not known
-	Line   int    // line in the document, from 1; 0 where it is not known
-	Column int    // character in the line, from 1; 0 where it is not known
+	Offset int    // byte in the document, from 0, at or shortly after the error; -1 if unknown
+	Line   int    // line in the document, from 1; 0 if unknown
+	Column int    // character in the line, from 1; 0 if unknown
 	Path   string // JSON pointer (RFC 6901) to the value being read; "" is the whole document
-	Detail string // what was met, in words; may be empty
+	Detail string // the offending text or value, in words; may be empty
 }
 
 // Error reads like "duplicate key at byte 17 (/a): "id"".

@@ -2,11 +2,13 @@ package jsondoc
 
 import "fmt"
 
-// Limits bound what a document may cost. A zero field means its default.
+// Limits bound the cost of a document. A zero field means its default.
 type Limits struct {
 	Bytes int // of the document's text, 1 MiB
 	Depth int // nested objects and arrays, 64
-	Nodes int // values of any kind, 200,000; this is what bounds memory
+	Nodes int // values of any kind, 200,000; this bounds memory
+
+	Elements int // of one list, as many as Nodes
 }
 
 // The default limits.
@@ -31,6 +33,9 @@ func (l Limits) withDefaults() Limits {
 		if *f.field <= 0 {
 			*f.field = f.value
 		}
+	}
+	if l.Elements <= 0 {
+		l.Elements = l.Nodes
 	}
 	return l
 }

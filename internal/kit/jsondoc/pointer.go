@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// escapes and unescapes are those of RFC 6901.
+	// escapes and unescapes follow RFC 6901.
 	escapes   = strings.NewReplacer("~", "~0", "/", "~1")
 	unescapes = strings.NewReplacer("~1", "/", "~0", "~")
 )

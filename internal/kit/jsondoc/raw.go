@@ -10,9 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Compact returns the document without the space between its tokens, in the
-// order and with the escapes of its source. The document must be one that
-// Decode accepts.
+// Compact returns the document without the space between its tokens, in the order and with the
+// escapes of its source. Decode must accept the document.
 func Compact(data []byte) json.RawMessage {
 	data = bytes.TrimPrefix(data, bom)
 	out := make([]byte, 0, len(data))
@@ -32,9 +31,8 @@ func Compact(data []byte) json.RawMessage {
 	return out
 }
 
-// Elements yields the pieces of the document that are the elements of its
-// array, in order; none if it is no array. The document must be one that
-// Decode accepts. The pieces share its memory.
+// Elements yields the elements of the document's array, in order, or nothing if it is not an
+// array. Decode must accept the document. The elements share its memory.
 func Elements(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, element := range pieces(data, '[') {
@@ -45,14 +43,11 @@ func Elements(data []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Members yields the keys of the document's object and the pieces of the
-// document that are their values, in the order of the source; none if it is no
-// object. The document must be one that Decode accepts. The pieces share its
-// memory.
+// Members yields the keys and values of the document's object, in the order of the source, or
+// nothing if it is not an object. Decode must accept the document. The values share its memory.
 func Members(data []byte) iter.Seq2[string, []byte] { return pieces(data, '{') }
 
-// Member returns the piece of the document that is the value of key in its
-// object, nil if there is none.
+// Member returns the value of key in the document's object, or nil if it has no such key.
 func Member(data []byte, key string) []byte {
 	for k, v := range Members(data) {
 		if k == key {
@@ -87,10 +82,10 @@ func pieces(data []byte, open jsontext.Kind) iter.Seq2[string, []byte] {
 	}
 }
 
-// Array reads an array element by element, in as much memory as the largest
-// needs. An element is valid until the next one is asked for; it may have keys
-// twice and invalid UTF-8, which Decode refuses. An error is the last pair: an
-// *Error if the array is broken or something follows it, else that of r.
+// Array reads an array element by element, in as much memory as the largest needs. An element is
+// valid until the next one is read; it may have duplicate keys and invalid UTF-8, which Decode
+// refuses. An error is the last pair: an *Error if the array is broken or something follows it,
+// otherwise r's error.
 func Array(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

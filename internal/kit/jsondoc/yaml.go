@@ -16,11 +16,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// DecodeYAML reads one YAML document into the values that Decode makes, and
-// returns its JSON text too, in the order of the source. What JSON has no form
-// for is kept as its text: timestamps, infinities and keys that are no strings
-// (a response code 200 is the key "200"). Aliases and merge keys are expanded
-// up to Limits.Bytes of text; tags other than the core schema's are refused.
+// DecodeYAML reads one YAML document into the values that Decode makes, and returns its JSON text
+// too, in the order of the source. Values without a JSON form keep their text: timestamps,
+// infinities and keys that are not strings (a response code 200 is the key "200"). Aliases and
+// merge keys are expanded up to Limits.Bytes of text; tags outside the core schema are refused.
 // Errors are *Error, with a line or a path.
 func DecodeYAML(data []byte, limits Limits) (v any, text []byte, err error) {
 	l := limits.withDefaults()
@@ -41,9 +40,8 @@ func DecodeYAML(data []byte, limits Limits) (v any, text []byte, err error) {
 	return v, t.out, nil
 }
 
-// parseYAML returns the root of the one document. It bounds the memory of the
-// YAML parser first: every node but the root begins after one of the counted
-// characters.
+// parseYAML returns the root of the one document. It bounds the memory of the YAML parser first:
+// every node except the root begins after one of the counted characters.
 func parseYAML(data []byte, l Limits) (*yaml.Node, error) {
 	if err := l.checkSize(data); err != nil {
 		return nil, err
@@ -86,7 +84,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // yamlError returns an error of the YAML parser as an *Error.
 func yamlError(err error) error {
 	m := yamlLine.FindStringSubmatch(err.Error())
-	line, _ := strconv.Atoi(m[1]) // 0 where the parser names no line
+	line, _ := strconv.Atoi(m[1]) // 0 if the parser names no line
 	return &Error{Reason: InvalidYAML, Offset: -1, Line: line, Detail: err.Error()[len(m[0]):]}
 }
 
@@ -97,8 +95,8 @@ func refuseNode(n *yaml.Node, reason, detail string) error {
 // transcoder writes a YAML document as JSON. Decode checks the rest.
 type transcoder struct {
 	out     []byte
-	limit   int                 // bytes that aliases may stand for
-	aliased int                 // bytes that they stood for so far
+	limit   int                 // limit of the bytes that aliases expand to
+	aliased int                 // bytes expanded so far
 	open    map[*yaml.Node]bool // anchors being expanded
 }
 
@@ -150,7 +148,7 @@ func (t *transcoder) charge(n *yaml.Node) error {
 	return nil
 }
 
-// alias calls write with what an alias stands for.
+// alias calls write with the node that an alias refers to.
 func (t *transcoder) alias(n *yaml.Node, write func(*yaml.Node) error) error {
 	if t.open[n.Alias] {
 		return refuseNode(n, Aliases, "an alias inside its own anchor")
@@ -160,9 +158,9 @@ func (t *transcoder) alias(n *yaml.Node, write func(*yaml.Node) error) error {
 	return write(n.Alias)
 }
 
-// members writes the members of a mapping, each with a comma behind it, and
-// notes their names as present. Those of a merge key ("<<") yield to what is
-// present. Merging says that n itself is what a merge key points to.
+// members writes the members of a mapping, each followed by a comma, and notes their names as
+// present. Members of a merge key ("<<") yield to present names. Merging says that a merge key
+// points to n itself.
 func (t *transcoder) members(n *yaml.Node, present map[string]bool, merging bool) error {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -198,8 +196,8 @@ func (t *transcoder) members(n *yaml.Node, present map[string]bool, merging bool
 	return nil
 }
 
-// merge writes the members that a merge key points to, of a mapping or of a
-// list of mappings, where earlier ones win.
+// merge writes the members that a merge key points to, of a mapping or of a list of mappings, of
+// which earlier ones win.
 func (t *transcoder) merge(n *yaml.Node, present map[string]bool) error {
 	if err := t.charge(n); err != nil {
 		return err
@@ -243,9 +241,9 @@ func (t *transcoder) scalar(n *yaml.Node) error {
 	return nil
 }
 
-// yamlNumber returns a number's JSON text: its own where that is one already,
-// otherwise its value (0x1F, 0o17, 1_000, +1, .5). It reports false where JSON
-// has no number for it, as .inf.
+// yamlNumber returns a number's JSON text: its own text if that is valid JSON, otherwise its value
+// (0x1F, 0o17, 1_000, +1, .5). It reports false for values that JSON has no number for, such as
+// .inf.
 func yamlNumber(s string) (string, bool) {
 	if v := jsontext.Value(s); v.Kind() == '0' && v.IsValid() {
 		return s, true

@@ -1,4 +1,4 @@
-package health
+package lifecycle
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 func TestALogHearsOfChangesAlone(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	var s State
+	var s Health
 	broken := errors.New("broken pipe")
 	for _, err := range []error{nil, broken, broken, errors.New("another"), nil, nil, broken} {
-		s.Note(t.Context(), log, err, "it fails", "it works again", "part", "pipe")
+		s.LogChange(t.Context(), log, err, "it fails", "it works again", "part", "pipe")
 		if s.Fails() != (err != nil) {
 			t.Errorf("after %v it fails: %v", err, s.Fails())
 		}

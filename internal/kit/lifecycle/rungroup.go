@@ -1,5 +1,4 @@
-// Package rungroup runs the services of a process together.
-package rungroup
+package lifecycle
 
 import (
 	"context"
@@ -13,8 +12,8 @@ type Service struct {
 	Run  func(context.Context) error
 }
 
-// New returns a service.
-func New(name string, run func(context.Context) error) Service { return Service{name, run} }
+// NewService returns a service.
+func NewService(name string, run func(context.Context) error) Service { return Service{name, run} }
 
 // Run starts the services in order, consumers before producers, and runs them until ctx
 // ends or one of them fails. It then stops them one by one in the opposite order, so that
@@ -47,7 +46,7 @@ func Run(ctx context.Context, services []Service) error {
 	return errors.Join(errs...)
 }
 
-// outcome runs the service; one that ends before it is told to has failed.
+// outcome runs the service; a service that ends before its context has failed.
 func (s Service) outcome(ctx context.Context) error {
 	err := s.Run(ctx)
 	switch {

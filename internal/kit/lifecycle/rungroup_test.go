@@ -1,4 +1,4 @@
-package rungroup
+package lifecycle
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // recorder notes in which order parts stop.
@@ -36,10 +38,7 @@ func TestPartsStopInOppositeOrder(t *testing.T) {
 		}
 		cancel()
 	}()
-	err := Run(ctx, []Service{r.part("index", started), r.part("embedder", started), r.part("ingest", started)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, Run(ctx, []Service{r.part("index", started), r.part("embedder", started), r.part("ingest", started)}))
 	if want := []string{"ingest", "embedder", "index"}; !slices.Equal(r.stopped, want) {
 		t.Errorf("stopped %v, want %v", r.stopped, want)
 	}

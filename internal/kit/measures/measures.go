@@ -1,6 +1,5 @@
-// Package measures knows what the program measures, from where the code declares
-// it. It makes docs/metrics.md of it, and tells tests of what asks for metrics which
-// of them there are.
+// Package measures lists the program's metrics from their declarations in the code. It generates
+// docs/metrics.md, and gives tests of dashboards and alerts the list of valid metrics.
 package measures
 
 //go:generate go run ./generate
@@ -27,13 +26,13 @@ type Metric struct {
 	Folder string   // of the package that declares it, as services/query
 }
 
-// Declared returns the metrics that the code below root declares, by name. It
-// fails where the name or the help of a metric is not a literal.
+// Declared returns the metrics that the code below root declares, by name. It fails if the name or
+// the help of a metric is not a literal.
 func Declared(root string) ([]Metric, error) {
 	var all []Metric
 	for _, dir := range []string{"internal", "services"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(file string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || file == filepath.Join(root, "internal", "metric", "metric.go") {
+			if err != nil || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") || file == filepath.Join(root, "internal", "kit", "telemetry", "metric.go") {
 				return err
 			}
 			folder, err := filepath.Rel(root, filepath.Dir(file))
@@ -77,8 +76,8 @@ func declaredIn(name, folder string) ([]Metric, error) {
 	return out, errors.Join(errs...)
 }
 
-// kindOf returns what a call of prometheus, promauto or package metric declares, nothing if
-// it declares none. A Desc alone does not say what is sent under it: those of ours are
+// kindOf returns the kind of metric that a call of prometheus, promauto or package telemetry
+// declares, or nothing if it declares none. A Desc alone does not give the kind: all of ours are
 // gauges.
 func kindOf(call *ast.CallExpr) string {
 	fn, ok := call.Fun.(*ast.SelectorExpr)
@@ -91,7 +90,7 @@ func kindOf(call *ast.CallExpr) string {
 	}[name]
 }
 
-// source reads what the literals of a file say.
+// source evaluates the literals of a file.
 type source struct{ *ast.File }
 
 // metric reads a declaration: options first and then labels; or name, help and labels.
@@ -106,7 +105,7 @@ func (f source) metric(call *ast.CallExpr) (m Metric, err error) {
 		if strings.HasSuffix(name, "Vec") {
 			m.Labels = append(m.Labels, f.texts(call.Args[1])...)
 		}
-	case len(call.Args) > 1: // NewDesc, and those of package metric
+	case len(call.Args) > 1: // NewDesc, and functions of package telemetry
 		m.Name, m.Help = f.text(call.Args[0]), f.text(call.Args[1])
 		if name == "NewDesc" || strings.HasSuffix(name, "Vec") {
 			m.Labels = f.texts(call.Args[2])
@@ -155,7 +154,7 @@ func (f source) texts(e ast.Expr) []string {
 	return out
 }
 
-// keys are those of a map.
+// keys returns the keys of a map.
 func (f source) keys(e ast.Expr) []string {
 	lit, ok := f.value(e).(*ast.CompositeLit)
 	if !ok {
@@ -168,7 +167,7 @@ func (f source) keys(e ast.Expr) []string {
 	return out
 }
 
-// value is what a name stands for in the file, or the expression itself.
+// value resolves a name of the file to its expression; other expressions are returned as they are.
 func (f source) value(e ast.Expr) ast.Expr {
 	name, ok := e.(*ast.Ident)
 	if !ok {

@@ -7,27 +7,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
-const root = "../.."
+const root = "../../.."
 
 func declared(t *testing.T) []Metric {
 	t.Helper()
-	all, err := Declared(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return check.Value(Declared(root))(t)
 }
 
 func TestThePageIsInStep(t *testing.T) {
-	want, err := Page(declared(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Value(Page(declared(t)))(t)
 	got, err := os.ReadFile(filepath.Join(root, "docs", "metrics.md"))
 	if err != nil || string(got) != string(want) {
-		t.Errorf("docs/metrics.md is not made of what is declared (%v): go generate ./internal/measures", err)
+		t.Errorf("docs/metrics.md is not made of what is declared (%v): go generate ./internal/kit/measures", err)
 	}
 }
 
@@ -72,14 +67,11 @@ func figures() {
 	promauto.With(reg).NewCounterVec(prometheus.CounterOpts{Name: "toolstream_done_total", Help: "What is done.", ConstLabels: labels}, []string{"class", "by"})
 	prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: waits, Help: "What waits."}, nil)
 	prometheus.NewHistogram(prometheus.HistogramOpts{Name: "toolstream_call_seconds", Help: "Time of a call.", Buckets: prometheus.DefBuckets})
-	metric.At(reg).NewGaugeVec("toolstream_held", "What is held.", []string{"by"})
+	telemetry.Metrics(reg).NewGaugeVec("toolstream_held", "What is held.", []string{"by"})
 	prometheus.NewRegistry()
 }
 `
-	got, err := Declared(tree(t, map[string]string{"services/p/metrics.go": src}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(Declared(tree(t, map[string]string{"services/p/metrics.go": src})))(t)
 	want := []Metric{
 		{"toolstream_call_seconds", "histogram", "Time of a call.", nil, "services/p"},
 		{"toolstream_done_total", "counter", "What is done.", []string{"stage", "class", "by"}, "services/p"},
@@ -118,18 +110,12 @@ func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"internal", "services"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
 	for name, text := range files {
 		file := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	return root
 }

@@ -1,4 +1,4 @@
-// Package quota reads limits that are set for all tenants, or for one of them.
+// Package quota reads limits that apply to all tenants, or to one tenant.
 package quota
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Quota is a limit by tenant, "" for those that are not named. 0 is no limit.
+// Quota is a limit by tenant, with "" for all other tenants. 0 means unlimited.
 type Quota map[string]int
 
-// Parse reads a list of NUMBER, at most one, and TENANT=NUMBER. The error quotes the
-// member that is none of these.
+// Parse reads a list of NUMBER, at most one, and TENANT=NUMBER. The error quotes the invalid
+// member.
 func Parse(list []string) (Quota, error) {
 	out := Quota{}
 	for _, member := range list {
@@ -33,7 +33,7 @@ func Parse(list []string) (Quota, error) {
 	return out, nil
 }
 
-// Of returns the limit of a tenant, 0 for none.
+// Of returns the limit of a tenant, 0 if it has no limit.
 func (q Quota) Of(tenant string) int {
 	if own, named := q[tenant]; named {
 		return own

@@ -1,12 +1,13 @@
 package quota
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
+)
 
 func TestATenantMayHaveALimitOfItsOwn(t *testing.T) {
-	q, err := Parse([]string{"600", "acme=3000", "beta=0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := check.Value(Parse([]string{"600", "acme=3000", "beta=0"}))(t)
 	for tenant, want := range map[string]int{"acme": 3000, "beta": 0, "default": 600} {
 		if got := q.Of(tenant); got != want {
 			t.Errorf("%s: %d, want %d", tenant, got, want)

@@ -1,4 +1,4 @@
-// Package redact blanks what may be secret in texts that are shown.
+// Package redact blanks possible secrets in texts that are shown.
 package redact
 
 import (
@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// blank stands for a secret.
+// blank replaces a secret.
 const blank = "redacted"
 
-// parameter is what a query parameter is called that may hold a secret.
+// parameter matches names of query parameters that may hold a secret.
 var parameter = regexp.MustCompile(`(?i)key|token|secret|pass|pwd|sig|auth|code|credential|session|jwt`)
 
-// authorization is the value of a header that proves who asks (RFC 9110, section 11.6.2).
+// authorization is the value of a header that authenticates the sender (RFC 9110, section 11.6.2).
 var authorization = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{8,}=*`)
 
 var (
@@ -21,7 +21,7 @@ var (
 	bare   = regexp.MustCompile(`[^\s/@,"'<>]+@((?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)`) // NATS takes addresses without a scheme
 )
 
-// without blanks the secrets of one address. Of what is none nothing but the scheme stays.
+// without blanks the secrets of one address. Of an invalid address only the scheme stays.
 func without(address string) string {
 	u, err := url.Parse(address)
 	query, wrong := url.Values{}, error(nil)
@@ -42,7 +42,7 @@ func without(address string) string {
 		}
 	}
 	switch {
-	case wrong != nil: // what cannot be read may be secret anywhere
+	case wrong != nil: // an unreadable address may contain a secret anywhere
 		u.RawQuery = blank
 	case changed:
 		u.RawQuery = query.Encode()
@@ -50,9 +50,8 @@ func without(address string) string {
 	return u.String()
 }
 
-// Text blanks, in every address that a text names, the user information and the values of
-// query parameters whose names say that they may be secret, and tokens behind the words
-// bearer and basic.
+// Text blanks, in every address in a text, the user information and the values of query parameters
+// whose names suggest a secret, and also tokens after the words bearer and basic.
 func Text(text string) string {
 	text = authorization.ReplaceAllStringFunc(text, func(found string) string {
 		if !strings.ContainsAny(found, "0123456789") { // words
@@ -86,10 +85,10 @@ func Text(text string) string {
 	}
 }
 
-// shortest is the length of a secret, in bytes: what is shorter stands in texts by chance.
+// shortest is the minimum length of a secret, in bytes: texts contain shorter words by chance.
 const shortest = 6
 
-// Secrets returns what Text blanks in one address, as it stands there and decoded.
+// Secrets returns the secrets that Text blanks in one address, as written and decoded.
 func Secrets(address string) (all []string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -115,5 +114,5 @@ func Secrets(address string) (all []string) {
 	return all
 }
 
-// users blanks those of addresses without a scheme.
+// users blanks the user information of addresses without a scheme.
 func users(text string) string { return bare.ReplaceAllString(text, blank+"@$1") }

@@ -1,8 +1,4 @@
-// Package otlp sends what Prometheus could collect to an OpenTelemetry collector,
-// as the environment says in the variables of OpenTelemetry's specification:
-// OTEL_METRICS_EXPORTER, OTEL_EXPORTER_OTLP_…, OTEL_METRIC_EXPORT_INTERVAL,
-// OTEL_RESOURCE_ATTRIBUTES. There is one source, so that both ways say the same.
-package otlp
+package telemetry
 
 import (
 	"cmp"
@@ -12,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
@@ -22,22 +17,21 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/telemetry"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 )
 
-// Deps are what a sender works with.
-type Deps struct {
+// MetricDeps are the dependencies of a sender.
+type MetricDeps struct {
 	Gatherer prometheus.Gatherer
 	Logger   *slog.Logger
 }
 
-// Wanted reports whether the environment asks for metrics to be sent: it names the
+// MetricsWanted reports whether the environment asks for metrics to be sent: it names the
 // exporter otlp, alone or among others, or an endpoint for metrics. An endpoint
 // for everything is not enough: metrics can be collected already, and are not to
 // be there twice because traces were switched on. It fails for an exporter that is
 // not known.
-func Wanted() (bool, error) {
+func MetricsWanted() (bool, error) {
 	exporters := strings.Split(os.Getenv("OTEL_METRICS_EXPORTER"), ",")
 	for i, name := range exporters {
 		exporters[i] = strings.TrimSpace(name)
@@ -49,17 +43,17 @@ func Wanted() (bool, error) {
 	return named && !strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true"), nil
 }
 
-// Sender sends metrics, every minute unless the environment says otherwise.
-type Sender struct {
+// MetricSender sends metrics, every minute unless the environment sets another interval.
+type MetricSender struct {
 	exporter metric.Exporter
 	producer metric.Producer
 	resource *resource.Resource
 }
 
-// New returns a sender as the environment says. It sends nothing yet, so it does
-// not fail for a collector that is away.
-func New(ctx context.Context, from telemetry.Source, d Deps) (*Sender, error) {
-	exporter, err := newExporter(ctx)
+// NewMetricSender returns a sender configured by the environment. It sends nothing yet, so it does
+// not fail if the collector is away.
+func NewMetricSender(ctx context.Context, from Source, d MetricDeps) (*MetricSender, error) {
+	exporter, err := newMetricExporter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +61,14 @@ func New(ctx context.Context, from telemetry.Source, d Deps) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sender{
+	return &MetricSender{
 		exporter: &loggingExporter{Exporter: exporter, log: d.Logger},
 		producer: bridge.NewMetricProducer(bridge.WithGatherer(d.Gatherer)),
 		resource: of,
 	}, nil
 }
 
-func newExporter(ctx context.Context) (metric.Exporter, error) {
+func newMetricExporter(ctx context.Context) (metric.Exporter, error) {
 	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 	switch protocol {
 	case "http/protobuf":
@@ -85,18 +79,14 @@ func newExporter(ctx context.Context) (metric.Exporter, error) {
 	return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not http/protobuf or grpc", protocol)
 }
 
-// closeTimeout is how long the last figures may take.
-const closeTimeout = 5 * time.Second
-
-// Run sends until ctx ends, and then what there is once more, for at most five
-// seconds.
-func (s *Sender) Run(ctx context.Context) error {
+// Run sends until ctx ends, and then once more, for at most five seconds.
+func (s *MetricSender) Run(ctx context.Context) error {
 	reader := metric.NewPeriodicReader(s.exporter, metric.WithProducer(s.producer))
 	provider := metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(s.resource))
 	<-ctx.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = provider.Shutdown(ctx) // what could not be sent was logged
+	_ = provider.Shutdown(ctx) // the exporter has logged its failures
 	return nil
 }
 
@@ -104,12 +94,12 @@ func (s *Sender) Run(ctx context.Context) error {
 type loggingExporter struct {
 	metric.Exporter
 	log    *slog.Logger
-	health health.State
+	health lifecycle.Health
 }
 
 // Export never fails for the SDK, which would write errors to standard error.
 func (e *loggingExporter) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
 	err := e.Exporter.Export(ctx, data)
-	e.health.Note(ctx, e.log, err, "metrics cannot be sent to the collector, Prometheus can still collect them", "metrics are sent to the collector again")
+	e.health.LogChange(ctx, e.log, err, "metrics cannot be sent to the collector, Prometheus can still collect them", "metrics are sent to the collector again")
 	return nil
 }

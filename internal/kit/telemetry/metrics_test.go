@@ -1,4 +1,4 @@
-package otlp
+package telemetry
 
 import (
 	"bytes"
@@ -13,15 +13,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolstream/toolstream/internal/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestTheEnvironmentDecides(t *testing.T) {
+func TestTheEnvironmentDecidesAboutMetrics(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  map[string]string
 		want bool
@@ -39,17 +36,17 @@ func TestTheEnvironmentDecides(t *testing.T) {
 			for k, v := range c.env {
 				t.Setenv(k, v)
 			}
-			if got, err := Wanted(); err != nil || got != c.want {
+			if got, err := MetricsWanted(); err != nil || got != c.want {
 				t.Errorf("%t, %v", got, err)
 			}
 		})
 	}
 	t.Setenv("OTEL_METRICS_EXPORTER", "carrier pigeon")
-	if _, err := Wanted(); err == nil {
+	if _, err := MetricsWanted(); err == nil {
 		t.Error("an exporter that nobody knows is taken")
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "morse")
-	if _, err := New(t.Context(), telemetry.Source{}, Deps{prometheus.NewRegistry(), slog.New(slog.DiscardHandler)}); err == nil {
+	if _, err := NewMetricSender(t.Context(), Source{}, MetricDeps{prometheus.NewRegistry(), slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("a protocol that nobody speaks is taken")
 	}
 }
@@ -90,15 +87,10 @@ func send(t *testing.T, c *collector, reg *prometheus.Registry) string {
 	defer server.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", server.URL+"/v1/metrics")
 	var log bytes.Buffer
-	s, err := New(t.Context(), telemetry.Source{Service: "toolstream-test", Version: "v1"}, Deps{reg, slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(NewMetricSender(t.Context(), Source{Service: "toolstream-test", Version: "v1"}, MetricDeps{reg, slog.New(slog.NewTextHandler(&log, nil))}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // what there is at the end is sent
-	if err := s.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Run(ctx))
 	return log.String()
 }
 

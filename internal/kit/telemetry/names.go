@@ -1,10 +1,9 @@
-package tracing
+package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// Attributes of spans beside those of OpenTelemetry's general conventions. The
-// names of gen_ai are of its conventions for language models, which are not in its
-// Go packages any more.
+// Attributes of spans, in addition to OpenTelemetry's general conventions. The names with
+// gen_ai follow its conventions for language models, which its Go packages no longer include.
 const (
 	Stage   = attribute.Key("toolstream.stage")   // of the pipeline
 	Records = attribute.Key("toolstream.records") // of a batch that the span is about

@@ -1,4 +1,7 @@
-// Package telemetry says whose spans and figures they are that a process sends.
+// Package telemetry sends spans and metrics to an OpenTelemetry collector, configured by the
+// environment variables of OpenTelemetry's specification (OTEL_TRACES_EXPORTER,
+// OTEL_METRICS_EXPORTER, OTEL_EXPORTER_OTLP_…, OTEL_BSP_…, OTEL_RESOURCE_ATTRIBUTES). Nothing ever
+// waits for the collector. The metrics are the same that Prometheus can scrape.
 package telemetry
 
 import (
@@ -16,9 +19,8 @@ type Source struct {
 	Version string
 }
 
-// Resource returns the source as spans and figures carry it, with the host and with
-// what the environment adds (OTEL_RESOURCE_ATTRIBUTES), which it fails for where that
-// cannot be read.
+// Resource returns the attributes of all spans and metrics of the source, with the host and
+// OTEL_RESOURCE_ATTRIBUTES. It fails if these cannot be read.
 func (s Source) Resource(ctx context.Context) (*resource.Resource, error) {
 	of, err := resource.New(ctx,
 		resource.WithTelemetrySDK(), resource.WithHost(),

@@ -1,4 +1,4 @@
-package tracing
+package telemetry
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// logs adds the ids of the trace to what is logged with a context.
+// logs adds the ids of the trace to log records with a context.
 type logs struct{ slog.Handler }
 
-// Logs returns a handler that adds trace_id and span_id to what is logged with the
-// context of a span.
-func Logs(next slog.Handler) slog.Handler { return logs{next} }
+// TraceLogs returns a handler that adds trace_id and span_id to log records with the context of a
+// span.
+func TraceLogs(next slog.Handler) slog.Handler { return logs{next} }
 
 // Handle implements slog.Handler.
 func (l logs) Handle(ctx context.Context, r slog.Record) error {

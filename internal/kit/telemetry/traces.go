@@ -1,8 +1,4 @@
-// Package export sends spans to where the environment says, as OpenTelemetry's
-// specification names its variables: OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_…,
-// OTEL_TRACES_SAMPLER, OTEL_PROPAGATORS, OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_…
-// Nothing that a span is about ever waits for that.
-package export
+package telemetry
 
 import (
 	"cmp"
@@ -21,25 +17,23 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/toolstream/toolstream/internal/telemetry"
 )
 
-// Deps are what traces are made with.
-type Deps struct {
+// TraceDeps are the dependencies of Traces.
+type TraceDeps struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Traces is where spans go. Nil and the zero value send none.
+// Traces sends spans. Nil and the zero value send nothing.
 type Traces struct {
-	provider   *sdktrace.TracerProvider // nil: none are wanted
+	provider   *sdktrace.TracerProvider // nil: off
 	propagator propagation.TextMapPropagator
 }
 
-// Wanted reports whether the environment asks for spans: it names an exporter, or
+// TracesWanted reports whether the environment asks for spans: it names an exporter, or
 // an endpoint, and does not switch them off.
-func Wanted() bool {
+func TracesWanted() bool {
 	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
 	if exporter == "none" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false
@@ -47,20 +41,20 @@ func Wanted() bool {
 	return exporter != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// Open returns traces as the environment says. It sends nothing yet, so it does
-// not fail for a collector that is away.
-func Open(ctx context.Context, from telemetry.Source, d Deps) (*Traces, error) {
-	if !Wanted() {
+// OpenTraces returns traces configured by the environment. It sends nothing yet, so it does not
+// fail if the collector is away.
+func OpenTraces(ctx context.Context, from Source, d TraceDeps) (*Traces, error) {
+	if !TracesWanted() {
 		return &Traces{}, nil
 	}
-	exporter, err := newExporter(ctx)
+	exporter, err := newSpanExporter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, from, d, exporter)
+	return openTraces(ctx, from, d, exporter)
 }
 
-func newExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
+func newSpanExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	switch name := os.Getenv("OTEL_TRACES_EXPORTER"); name {
 	case "", "otlp":
 	case "console":
@@ -78,18 +72,18 @@ func newExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	}
 }
 
-func open(ctx context.Context, from telemetry.Source, d Deps, exporter sdktrace.SpanExporter) (*Traces, error) {
+func openTraces(ctx context.Context, from Source, d TraceDeps, exporter sdktrace.SpanExporter) (*Traces, error) {
 	of, err := from.Resource(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &Traces{
-		provider:   sdktrace.NewTracerProvider(sdktrace.WithBatcher(newCounting(exporter, d)), sdktrace.WithResource(of)),
+		provider:   sdktrace.NewTracerProvider(sdktrace.WithBatcher(newCountingExporter(exporter, d)), sdktrace.WithResource(of)),
 		propagator: autoprop.NewTextMapPropagator(),
 	}, nil
 }
 
-// Provider makes the spans; nil where none are wanted.
+// Provider makes the spans. It is nil if tracing is off.
 func (t *Traces) Provider() trace.TracerProvider {
 	if t == nil || t.provider == nil {
 		return nil // and not an interface that holds nil
@@ -97,8 +91,8 @@ func (t *Traces) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Propagator reads and writes the context of a trace in headers of HTTP, nothing
-// where no spans are wanted.
+// Propagator reads and writes the context of a trace in headers of HTTP, and does nothing if
+// tracing is off.
 func (t *Traces) Propagator() propagation.TextMapPropagator {
 	if t == nil || t.propagator == nil {
 		return propagation.NewCompositeTextMapPropagator()
@@ -106,15 +100,15 @@ func (t *Traces) Propagator() propagation.TextMapPropagator {
 	return t.propagator
 }
 
-// closeTimeout is how long the spans that wait have at the end.
+// closeTimeout limits how long the last spans and metrics may take.
 const closeTimeout = 5 * time.Second
 
-// Close sends what waits, for at most five seconds.
+// Close sends the queued spans, for at most five seconds.
 func (t *Traces) Close(ctx context.Context) {
 	if t == nil || t.provider == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = t.provider.Shutdown(ctx) // what was lost is counted and logged
+	_ = t.provider.Shutdown(ctx) // lost spans are counted and logged
 }

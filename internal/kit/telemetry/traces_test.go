@@ -1,4 +1,4 @@
-package export
+package telemetry
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestTheEnvironmentDecides(t *testing.T) {
+func TestTheEnvironmentDecidesAboutSpans(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  map[string]string
 		want bool
@@ -36,10 +36,7 @@ func TestTheEnvironmentDecides(t *testing.T) {
 			for k, v := range tc.env {
 				t.Setenv(k, v)
 			}
-			traces, err := Open(t.Context(), telemetry.Source{Service: "toolstream-test"}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			traces := check.Value(OpenTraces(t.Context(), Source{Service: "toolstream-test"}, TraceDeps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}))(t)
 			defer traces.Close(t.Context())
 			if got := traces.Provider() != nil; got != tc.want {
 				t.Errorf("spans are made: %v", got)
@@ -50,24 +47,19 @@ func TestTheEnvironmentDecides(t *testing.T) {
 		})
 	}
 	t.Setenv("OTEL_TRACES_EXPORTER", "carrier pigeon")
-	if _, err := Open(t.Context(), telemetry.Source{}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}); err == nil {
+	if _, err := OpenTraces(t.Context(), Source{}, TraceDeps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}); err == nil {
 		t.Error("an exporter that nobody knows is taken")
 	}
 }
 
-func TestTheEnvironmentNamesTheService(t *testing.T) {
+func TestTheEnvironmentNamesTheServiceOfSpans(t *testing.T) {
 	for name, want := range map[string]string{"": "toolstream-test", "mine": "mine"} {
 		t.Setenv("OTEL_SERVICE_NAME", name)
 		kept := tracetest.NewInMemoryExporter()
-		traces, err := open(t.Context(), telemetry.Source{Service: "toolstream-test", Version: "v1"}, Deps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}, kept)
-		if err != nil {
-			t.Fatal(err)
-		}
+		traces := check.Value(openTraces(t.Context(), Source{Service: "toolstream-test", Version: "v1"}, TraceDeps{slog.New(slog.DiscardHandler), prometheus.NewRegistry()}, kept))(t)
 		_, span := traces.Provider().Tracer("t").Start(t.Context(), "a span")
 		span.End()
-		if err := traces.provider.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, traces.provider.ForceFlush(t.Context()))
 		got := map[string]string{}
 		for _, kv := range kept.GetSpans()[0].Resource.Attributes() {
 			got[string(kv.Key)] = kv.Value.String()
@@ -100,10 +92,7 @@ func TestNobodyWaitsForTheCollector(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
 	s := stuck{make(chan struct{}), make(chan error)}
-	traces, err := open(t.Context(), telemetry.Source{}, Deps{slog.New(slog.NewTextHandler(&log, nil)), reg}, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	traces := check.Value(openTraces(t.Context(), Source{}, TraceDeps{slog.New(slog.NewTextHandler(&log, nil)), reg}, s))(t)
 	tracer := traces.Provider().Tracer("t")
 	end := func(n int) {
 		for range n {
@@ -138,10 +127,7 @@ func TestNobodyWaitsForTheCollector(t *testing.T) {
 
 func count(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := check.Value(reg.Gather())(t)
 	for _, f := range families {
 		if f.GetName() == name {
 			return f.GetMetric()[0].GetCounter().GetValue()

@@ -1,14 +1,4 @@
-// Package tracing carries the context of a trace through toolstream, and begins
-// spans where there is a trace to begin them in.
-//
-// A context with a span is enough to begin another span: the provider is that span's
-// own. So only the places where work enters the process (HTTP, NATS, the bus) take a
-// provider. Without a provider there are no spans, and beginning one costs a look into
-// the context.
-//
-// Spans hold ids, counts, names of models and stable words for what went wrong;
-// never the text of a document, of a query or of an error, which may repeat one.
-package tracing
+package telemetry
 
 import (
 	"context"
@@ -27,9 +17,9 @@ import (
 // Scope is the name under which all spans are made.
 const Scope = "github.com/toolstream/toolstream"
 
-// Begin begins a span within that of ctx, with a context that has it. If ctx has
-// no span, or one that is not recorded, the new span is not recorded either.
-func Begin(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+// StartSpan starts a child of the span of ctx, and returns it with its context. Without a recorded
+// parent, the new span is not recorded either.
+func StartSpan(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, parent
@@ -37,41 +27,41 @@ func Begin(ctx context.Context, name string, options ...trace.SpanStartOption) (
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name, options...)
 }
 
-// Ask is Begin for a call of another process.
-func Ask(ctx context.Context, name string) (context.Context, trace.Span) {
-	return Begin(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
+// StartClientSpan is StartSpan for a call of another process.
+func StartClientSpan(ctx context.Context, name string) (context.Context, trace.Span) {
+	return StartSpan(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
 }
 
-// Join begins a span in the trace that headers name, linked to the span of ctx.
-// Where they name none, or the trace of ctx, it is Begin.
-func Join(ctx context.Context, headers map[string]string, name string) (context.Context, trace.Span) {
+// JoinSpan starts a span in the trace that headers name, linked to the span of ctx. If they name no
+// trace, or the trace of ctx, it is StartSpan.
+func JoinSpan(ctx context.Context, headers map[string]string, name string) (context.Context, trace.Span) {
 	here, there := trace.SpanFromContext(ctx), Extract(headers)
 	if !there.IsValid() || there.TraceID() == here.SpanContext().TraceID() {
-		return Begin(ctx, name)
+		return StartSpan(ctx, name)
 	}
 	return here.TracerProvider().Tracer(Scope).Start(trace.ContextWithRemoteSpanContext(ctx, there), name,
 		trace.WithLinks(trace.Link{SpanContext: here.SpanContext()}))
 }
 
-// End ends a span. An error is told by its kind alone.
-func End(span trace.Span, err error) {
+// EndSpan ends a span. Of an error it records only the kind.
+func EndSpan(span trace.Span, err error) {
 	if err != nil {
-		Fail(span, Kind(err))
+		FailSpan(span, ErrorKind(err))
 	}
 	span.End()
 }
 
-// Fail notes that what a span is about went wrong, by a stable word for why.
-func Fail(span trace.Span, why string) {
+// FailSpan marks a span as failed, with a stable word as the reason.
+func FailSpan(span trace.Span, why string) {
 	if span.IsRecording() {
 		span.SetStatus(codes.Error, why)
 		span.SetAttributes(attribute.String("error.type", why))
 	}
 }
 
-// Kind is a word for an error that says nothing of what it holds: how a context
-// ended, else the type of the innermost error.
-func Kind(err error) string {
+// ErrorKind is a word for an error that reveals none of its text: the context's outcome, otherwise the
+// type of the innermost error.
+func ErrorKind(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "canceled"
@@ -84,9 +74,9 @@ func Kind(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// Inject puts the span of ctx into the headers of a record or the like, in the
-// form of https://www.w3.org/TR/trace-context, in place of what is there. Without
-// a span they stay as they are.
+// Inject puts the span of ctx into the headers of a record or the like, in the form of
+// https://www.w3.org/TR/trace-context, and replaces an earlier one. Without a span the headers
+// stay as they are.
 func Inject(ctx context.Context, headers map[string]string) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return
@@ -95,8 +85,7 @@ func Inject(ctx context.Context, headers map[string]string) {
 	propagation.TraceContext{}.Inject(ctx, propagation.MapCarrier(headers))
 }
 
-// Extract returns the span that headers name; one that is not valid where they
-// name none.
+// Extract returns the span in the headers; an invalid one if the headers have no span.
 func Extract(headers map[string]string) trace.SpanContext {
 	if headers[events.HeaderTraceparent] == "" {
 		return trace.SpanContext{}
@@ -104,9 +93,9 @@ func Extract(headers map[string]string) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier(headers)))
 }
 
-// Without returns a copy of headers that names no span: for what is put on its way
-// again, which is no part of the trace that it came with.
-func Without(headers map[string]string) map[string]string {
+// WithoutTrace returns a copy of headers without the span, for records that are published again:
+// they are not part of the trace that they came with.
+func WithoutTrace(headers map[string]string) map[string]string {
 	out := make(map[string]string, len(headers))
 	maps.Copy(out, headers)
 	delete(out, events.HeaderTraceparent)
@@ -114,8 +103,8 @@ func Without(headers map[string]string) map[string]string {
 	return out
 }
 
-// Of returns ctx with the span that headers name, for what is logged about them.
-func Of(ctx context.Context, headers map[string]string) context.Context {
+// Linked returns ctx with the span in the headers, for log lines about their record.
+func Linked(ctx context.Context, headers map[string]string) context.Context {
 	if sc := Extract(headers); sc.IsValid() {
 		return trace.ContextWithRemoteSpanContext(ctx, sc)
 	}

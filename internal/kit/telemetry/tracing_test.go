@@ -1,4 +1,4 @@
-package tracing_test
+package telemetry_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -28,15 +28,15 @@ func root(t *testing.T, sampler sdktrace.Sampler) (context.Context, *tracetest.S
 	t.Helper()
 	spans := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(sampler))
-	ctx, span := provider.Tracer(tracing.Scope).Start(t.Context(), "root")
+	ctx, span := provider.Tracer(telemetry.Scope).Start(t.Context(), "root")
 	t.Cleanup(func() { span.End() })
 	return ctx, spans
 }
 
 func TestSpansBeginWithinOthers(t *testing.T) {
 	ctx, spans := root(t, sdktrace.AlwaysSample())
-	_, span := tracing.Ask(ctx, "ask")
-	tracing.End(span, fmt.Errorf("a secret: %w", context.DeadlineExceeded))
+	_, span := telemetry.StartClientSpan(ctx, "ask")
+	telemetry.EndSpan(span, fmt.Errorf("a secret: %w", context.DeadlineExceeded))
 	got := spans.Ended()[0]
 	if got.Parent().SpanID() != trace.SpanContextFromContext(ctx).SpanID() || got.SpanKind() != trace.SpanKindClient {
 		t.Errorf("parent %v, kind %v", got.Parent(), got.SpanKind())
@@ -49,16 +49,16 @@ func TestSpansBeginWithinOthers(t *testing.T) {
 func TestWithoutARecordedSpanNoneBegins(t *testing.T) {
 	unsampled, spans := root(t, sdktrace.NeverSample())
 	for _, ctx := range []context.Context{t.Context(), unsampled} {
-		within, span := tracing.Begin(ctx, "none")
+		within, span := telemetry.StartSpan(ctx, "none")
 		if within != ctx || span.IsRecording() {
 			t.Errorf("%v", span)
 		}
-		tracing.End(span, errors.New("harmless"))
+		telemetry.EndSpan(span, errors.New("harmless"))
 	}
 	if n := len(spans.Ended()); n != 0 {
 		t.Errorf("%d spans", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { _, span := tracing.Begin(context.Background(), "none"); tracing.End(span, nil) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { _, span := telemetry.StartSpan(context.Background(), "none"); telemetry.EndSpan(span, nil) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }
@@ -76,7 +76,7 @@ func TestEventsAreDealtWithInTheirOwnTrace(t *testing.T) {
 		"none":     {map[string]string{}, here.TraceID().String(), 0},
 		"nonsense": {map[string]string{events.HeaderTraceparent: "00-zz"}, here.TraceID().String(), 0},
 	} {
-		_, span := tracing.Join(ctx, tc.headers, "event")
+		_, span := telemetry.JoinSpan(ctx, tc.headers, "event")
 		span.End()
 		if got := span.SpanContext().TraceID().String(); got != tc.trace {
 			t.Errorf("%s: it is in trace %s, want %s", name, got, tc.trace)
@@ -86,9 +86,9 @@ func TestEventsAreDealtWithInTheirOwnTrace(t *testing.T) {
 		}
 	}
 	// Where no spans are made, the context of the event still goes on.
-	quiet, _ := tracing.Join(t.Context(), map[string]string{events.HeaderTraceparent: theirs}, "event")
+	quiet, _ := telemetry.JoinSpan(t.Context(), map[string]string{events.HeaderTraceparent: theirs}, "event")
 	headers := map[string]string{}
-	tracing.Inject(quiet, headers)
+	telemetry.Inject(quiet, headers)
 	if headers[events.HeaderTraceparent] != theirs {
 		t.Errorf("headers %v", headers)
 	}
@@ -97,13 +97,13 @@ func TestEventsAreDealtWithInTheirOwnTrace(t *testing.T) {
 func TestHeadersAreReplacedAsAWhole(t *testing.T) {
 	ctx, _ := root(t, sdktrace.AlwaysSample())
 	headers := map[string]string{events.HeaderTraceparent: theirs, events.HeaderTracestate: "of=theirs", events.HeaderRevision: "1"}
-	tracing.Inject(t.Context(), headers)
+	telemetry.Inject(t.Context(), headers)
 	if headers[events.HeaderTraceparent] != theirs {
 		t.Errorf("without a span: %v", headers)
 	}
-	tracing.Inject(ctx, headers)
+	telemetry.Inject(ctx, headers)
 	want := trace.SpanContextFromContext(ctx)
-	if got := tracing.Extract(headers); got.SpanID() != want.SpanID() || got.TraceID() != want.TraceID() {
+	if got := telemetry.Extract(headers); got.SpanID() != want.SpanID() || got.TraceID() != want.TraceID() {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if _, there := headers[events.HeaderTracestate]; there || headers[events.HeaderRevision] != "1" {
@@ -113,9 +113,9 @@ func TestHeadersAreReplacedAsAWhole(t *testing.T) {
 
 func TestLogsNameTheTrace(t *testing.T) {
 	var out bytes.Buffer
-	log := slog.New(tracing.Logs(slog.NewTextHandler(&out, nil))).With("stage", "s")
+	log := slog.New(telemetry.TraceLogs(slog.NewTextHandler(&out, nil))).With("stage", "s")
 	log.InfoContext(t.Context(), "without")
-	log.InfoContext(tracing.Of(t.Context(), map[string]string{events.HeaderTraceparent: theirs}), "with")
+	log.InfoContext(telemetry.Linked(t.Context(), map[string]string{events.HeaderTraceparent: theirs}), "with")
 	lines := strings.Split(out.String(), "\n")
 	if strings.Contains(lines[0], "trace_id") || !strings.Contains(lines[1], "stage=s trace_id="+theirT+" span_id=00f067aa0ba902b7") {
 		t.Errorf("%s", out.String())
@@ -129,7 +129,7 @@ func FuzzExtract(f *testing.F) {
 	f.Fuzz(func(t *testing.T, parent, state string) {
 		headers := map[string]string{events.HeaderTraceparent: parent, events.HeaderTracestate: state}
 		before := maps.Clone(headers)
-		sc := tracing.Extract(headers)
+		sc := telemetry.Extract(headers)
 		if !maps.Equal(headers, before) {
 			t.Errorf("%v became %v", before, headers)
 		}
@@ -137,8 +137,8 @@ func FuzzExtract(f *testing.F) {
 			return
 		}
 		again := map[string]string{}
-		tracing.Inject(tracing.Of(context.Background(), headers), again)
-		if got := tracing.Extract(again); !got.Equal(sc) {
+		telemetry.Inject(telemetry.Linked(context.Background(), headers), again)
+		if got := telemetry.Extract(again); !got.Equal(sc) {
 			t.Errorf("%v became %v", sc, got)
 		}
 	})

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Clean returns s as one line of plain text in Unicode's NFC: without HTML and
-// Markdown marks, link targets, badges and invisible characters, with entities
-// decoded and white space collapsed. Every word that a reader of the rendered
-// text sees is kept, as are placeholders such as <city>; where a block (a
-// paragraph, heading or list item) ends in a word, a full stop stands for the
-// break, so that Sentences still sees it.
+// Clean returns s as one line of plain text in Unicode's NFC: without HTML and Markdown marks,
+// link targets, badges and invisible characters, with entities decoded and white space collapsed.
+// Every word that a reader of the rendered text sees is kept, as are placeholders such as <city>.
+// If a block (a paragraph, heading or list item) ends in a word, a full stop replaces the break,
+// so that Sentences still sees it.
 func Clean(s string) string {
 	s = visible(s)
-	if strings.ContainsAny(s, "<&`*_~[]\\|\n") || startsBlock(s) {
+	_, block := trimMarks(strings.TrimSpace(s))
+	if block || strings.ContainsAny(s, "<&`*_~[]\\|\n") {
 		s = stripBlocks(stripInline(stripHTML(protectCode(s))))
 		s = visible(restore(s))
 	}
@@ -72,8 +72,8 @@ var (
 	badge      = regexp.MustCompile(`(?i)shields\.io|badge|travis-ci|codecov\.io|coveralls\.io|/workflows/.*\.svg`)
 )
 
-// protectCode keeps what stands in code as it is, without the marks around it,
-// and resolves backslash escapes elsewhere.
+// protectCode keeps code as it is, without the marks around it, and resolves backslash escapes
+// elsewhere.
 func protectCode(s string) string {
 	if strings.Contains(s, "`") {
 		s = replaceGroups(fence, s, func(g []string) string {
@@ -92,9 +92,8 @@ func replaceGroups(re *regexp.Regexp, s string, replace func([]string) string) s
 	return re.ReplaceAllStringFunc(s, func(match string) string { return replace(re.FindStringSubmatch(match)) })
 }
 
-// markup says what becomes of an HTML element's tags. Elements whose names
-// stand in technical texts as placeholders (<title>, <link>, <value>) are left
-// out: what is not listed here is text.
+// markup returns the replacement of an HTML element's tags. The list omits elements whose names
+// are placeholders in technical texts (<title>, <link>, <value>): unlisted tags are text.
 func markup(element string) (replacement string, known bool) {
 	switch element {
 	case "a", "b", "i", "u", "s", "em", "strong", "span", "font", "small", "big", "del", "ins", "strike",
@@ -134,7 +133,7 @@ func stripTags(s string) string {
 		kind := z.Next()
 		raw := string(z.Raw())
 		if kind == nethtml.ErrorToken {
-			// What the tokenizer could not finish is text.
+			// Input that the tokenizer could not finish is text.
 			b.WriteString(s[min(read, len(s)):])
 			return b.String()
 		}
@@ -143,8 +142,10 @@ func stripTags(s string) string {
 			z.NextIsNotRawText()
 		}
 		if hidden != "" {
-			if kind == nethtml.EndTagToken && tagName(z) == hidden {
-				hidden = ""
+			if kind == nethtml.EndTagToken {
+				if name, _ := z.TagName(); string(name) == hidden {
+					hidden = ""
+				}
 			}
 			continue
 		}
@@ -156,8 +157,8 @@ func stripTags(s string) string {
 	}
 }
 
-// lastClosing returns where the last end tag of an element begins, or -1. The
-// content of an element that is never closed is not hidden.
+// lastClosing returns the offset of the last end tag of an element, or -1. The content of an
+// element that is never closed is not hidden.
 func lastClosing(s, element string) int {
 	for i := len(s) - len(element) - 2; i >= 0; i-- {
 		if s[i] == '<' && s[i+1] == '/' && strings.EqualFold(s[i+2:i+2+len(element)], element) {
@@ -167,13 +168,7 @@ func lastClosing(s, element string) int {
 	return -1
 }
 
-func tagName(z *nethtml.Tokenizer) string {
-	name, _ := z.TagName()
-	return string(name)
-}
-
-// render returns what remains of one HTML token, and the element's name if it
-// is a tag.
+// render returns the text of one HTML token, and the element's name if it is a tag.
 func render(z *nethtml.Tokenizer, kind nethtml.TokenType, raw string) (text, name string) {
 	switch kind {
 	case nethtml.StartTagToken, nethtml.EndTagToken, nethtml.SelfClosingTagToken:
@@ -197,7 +192,7 @@ func render(z *nethtml.Tokenizer, kind nethtml.TokenType, raw string) (text, nam
 	return raw, ""
 }
 
-// alternative returns the text that stands for an image, unless it is a badge.
+// alternative returns the text of an image, unless it is a badge.
 func alternative(z *nethtml.Tokenizer) string {
 	var alt, src string
 	for more := true; more; {

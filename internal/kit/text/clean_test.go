@@ -54,6 +54,8 @@ func TestClean(t *testing.T) {
 		{"zero width", "pay\u200bment \ufeffid\u00ad", "payment id"},
 		{"control", "a\x00b\x1bc", "a b c"},
 		{"tags", "fine\U000e0069\U000e0067 text", "fine text"},
+		{"private use", "fine\U000f0069\uf069 text\U000f0021", "fine text"},
+		{"braille blanks", "fine\u2800\u2800\u2800text", "fine text"},
 		{"bidi", "abc\u202edef\u202c", "abcdef"},
 		{"persian", "می\u200cخواهم", "می\u200cخواهم"},
 		{"nfc", "Cafe\u0301", "Café"},
@@ -89,6 +91,10 @@ func TestSuspicious(t *testing.T) {
 		{"Москва and London", nil},
 		{"a\u200bb\u2066c\x01", []string{FlagInvisible, FlagBidi, FlagControl}},
 		{"a\U000e0101b", []string{FlagInvisible}},
+		{"an \uf069con", []string{FlagInvisible}},
+		{"\U000f0069\U000f0067", []string{FlagInvisible}},
+		{"no\u2800\u2800text", []string{FlagInvisible}},
+		{"dots ⠓⠑⠇⠇⠕\u2800⠺⠕⠗⠇⠙", nil},
 	} {
 		if got := Suspicious(c.in); !slices.Equal(got, c.want) {
 			t.Errorf("Suspicious(%q) = %q, want %q", c.in, got, c.want)

@@ -14,6 +14,7 @@ const (
 	byteOrderMark      = '\ufeff'
 	blackFlag          = '\U0001f3f4'
 	cancelTag          = '\U000e007f'
+	brailleBlank       = '\u2800'
 )
 
 // The findings of Suspicious.
@@ -32,9 +33,9 @@ var joining = []*unicode.RangeTable{
 	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar,
 }
 
-// visible returns s as valid UTF-8 without the characters that no reader sees.
-// Line and paragraph separators become line feeds, other control characters
-// spaces. A joiner stays where it is part of the spelling.
+// visible returns s as valid UTF-8 without invisible characters. Line and paragraph separators
+// become line feeds, other control characters spaces. A joiner stays if it is part of the
+// spelling.
 func visible(s string) string {
 	if plainASCII(s) {
 		return s
@@ -51,7 +52,7 @@ func visible(s string) string {
 			if !(r == '\n' && prev == '\r') {
 				b.WriteByte('\n')
 			}
-		case isControl(r) || r == '\t':
+		case isControl(r) || r == '\t' || r == brailleBlank:
 			b.WriteByte(' ')
 		case isInvisible(r) && !isSpelling(prev, r, next):
 		default:
@@ -75,19 +76,20 @@ func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r' && r != '\u0085'
 }
 
-// isInvisible reports whether r has no glyph of its own: format characters
-// but for those that enclose digits, variation selectors, fillers.
+// isInvisible reports whether r has no glyph of its own: a format character, except the ones that
+// enclose digits, a variation selector, a filler, or a character of private use, whose glyph
+// depends on the font.
 func isInvisible(r rune) bool {
 	if r < utf8.RuneSelf {
 		return false
 	}
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) ||
-		unicode.Is(unicode.Variation_Selector, r) ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Co) ||
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
-// isSpelling reports whether a zero-width joiner stands between letters of a
-// script that spells with it.
+// isSpelling reports whether a zero-width joiner is between letters of a script that spells with
+// it.
 func isSpelling(prev, r, next rune) bool {
 	if r != zeroWidthNonJoiner && r != zeroWidthJoiner {
 		return false
@@ -101,13 +103,10 @@ func isBidi(r rune) bool {
 
 func isTag(r rune) bool { return r >= 0xe0000 && r <= 0xe007f }
 
-// isDirectionMark reports the marks that honest right-to-left text contains.
-func isDirectionMark(r rune) bool { return r == '\u200e' || r == '\u200f' || r == '\u061c' }
-
-// Suspicious returns what in s could hide text from a human reader, as the
-// Flag constants, each once, in the order of their declaration. Characters
-// with an honest use there (joiners in Arabic, Indic and emoji, flags, soft
-// hyphens, a leading byte order mark) are not reported.
+// Suspicious returns the kinds of characters in s that could hide text from a human reader, as
+// the Flag constants, each once, in the order of their declaration. Characters with an honest use
+// there (joiners in Arabic, Indic and emoji, flags, soft hyphens, a leading byte order mark) are
+// not reported.
 func Suspicious(s string) []string {
 	if plainASCII(s) {
 		return nil
@@ -135,7 +134,7 @@ func (f *findings) see(rs []rune, i int) {
 		f.bidi = true
 	case isControl(r):
 		f.control = true
-	case isInvisible(r) && !honest(rs, i):
+	case (isInvisible(r) || r == brailleBlank) && !honest(rs, i):
 		f.invisible = true
 	}
 }
@@ -167,10 +166,12 @@ func honest(rs []rune, i int) bool {
 		next = rs[i+1]
 	}
 	switch {
-	case r == softHyphen || isDirectionMark(r):
+	case r == softHyphen, r == '\u200e', r == '\u200f', r == '\u061c': // the last three mark the direction of a text
 		return true
 	case r == byteOrderMark:
 		return i == 0
+	case r == brailleBlank:
+		return isBraille(prev) || isBraille(next)
 	case unicode.Is(unicode.Variation_Selector, r):
 		return r < 0x10000 && prev != 0 && !unicode.Is(unicode.Variation_Selector, prev)
 	case r == zeroWidthJoiner && (isEmoji(prev) || prev == emojiVariation):
@@ -179,12 +180,15 @@ func honest(rs []rune, i int) bool {
 	return isSpelling(prev, r, next)
 }
 
+// isBraille reports whether r is a pattern of dots.
+func isBraille(r rune) bool { return r > brailleBlank && r <= '\u28ff' }
+
 func isEmoji(r rune) bool {
 	return unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff || r == '\u2640' || r == '\u2642'
 }
 
-// flagSequence returns the length of the emoji of a subdivision's flag at the
-// beginning of rs, 0 if there is none: a black flag, up to six tags, an end.
+// flagSequence returns the length of a subdivision's flag emoji at the beginning of rs, or 0: a
+// black flag, up to six tags, an end.
 func flagSequence(rs []rune) int {
 	if len(rs) == 0 || rs[0] != blackFlag {
 		return 0

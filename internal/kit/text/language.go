@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Language is an ISO 639-1 code, empty where it is not known.
+// Language is an ISO 639-1 code, empty if unknown.
 type Language string
 
 // English is the language of Latin letters as long as nothing speaks for another.
@@ -47,7 +47,7 @@ func (w Word) Spaced() bool { return !w.Script.unspaced() }
 // English names.
 type Languages [other + 1]Language
 
-// Sure says of each script whether its language could be told.
+// Sure reports for each script whether its language could be detected.
 type Sure [other + 1]bool
 
 // usual is the language of a script as long as nothing speaks for another.
@@ -69,8 +69,8 @@ func usual(s Script) Language {
 	return ""
 }
 
-// evidence counts the words of a text that speak for each of told, a function
-// word once: one that is repeated may be a name.
+// evidence counts the words of a text that indicate each language of told. It counts a function
+// word once: a repeated word may be a name.
 type evidence struct {
 	words [len(told)]uint16
 	seen  map[string]bool
@@ -82,18 +82,17 @@ type mark uint32
 
 const _ = mark(1) << (len(told) - 1) // they fit
 
-// A language is believed if that many words speak for it (one is enough where
-// the script is not Latin), and no less than for any other of its script, but
-// by half as many again as for one that is more usual.
+// A language is accepted if that many words indicate it (one is enough if the script is not
+// Latin), and at least as many as for any other of its script. Against a more usual language it
+// needs half as many again.
 const (
 	leastEvidence = 2
 	clearNumber   = 3
 	clearBy       = 2
 )
 
-// Detect tells the languages of a text by its function words and by letters
-// that few languages use. Where there are too few of them, the language is the
-// usual one of the script.
+// Detect identifies the languages of a text by its function words and by letters that few
+// languages use. If there are too few, the language is the usual one of the script.
 func Detect(words []Word) (languages Languages, sure Sure) {
 	found := evidence{seen: map[string]bool{}}
 	for i := range words {
@@ -105,7 +104,9 @@ func Detect(words []Word) (languages Languages, sure Sure) {
 	var best [other + 1]standing
 	for i, n := range found.words {
 		if n > 0 {
-			best[told[i].Script()].take(told[i], int(n))
+			if b := &best[told[i].Script()]; int(n) > b.words {
+				*b = standing{told[i], int(n), b.words}
+			}
 		}
 	}
 	for s, b := range best {
@@ -116,8 +117,8 @@ func Detect(words []Word) (languages Languages, sure Sure) {
 	return languages, sure
 }
 
-// Guess returns the language of prose, empty where the text is too short to
-// tell: by script where that decides, otherwise by Detect.
+// Guess returns the language of prose, empty if the text is too short: by script if that decides,
+// otherwise by Detect.
 func Guess(s string) Language {
 	words := Words(s)
 	var letters [other + 1]int // by script
@@ -131,7 +132,7 @@ func Guess(s string) Language {
 		return ""
 	}
 	languages, sure := Detect(words)
-	// Where Japanese is written, kana stand among the Han characters.
+	// Written Japanese mixes kana with Han characters.
 	if letters[kana]*4 >= letters[han] && (letters[kana]+letters[han])*3 >= total {
 		return "ja"
 	}
@@ -164,13 +165,6 @@ type standing struct {
 	usual    int
 }
 
-// take hears the languages in the order of told.
-func (s *standing) take(l Language, words int) {
-	if words > s.words {
-		*s = standing{l, words, s.words}
-	}
-}
-
 func (s standing) sure(script Script) bool {
 	least := 1
 	if script == latin {
@@ -191,7 +185,7 @@ func (e *evidence) add(w *Word) {
 		e.seen[w.Text] = true
 		m = languages
 		if englishToo[w.Text] {
-			m |= 1 // English is the first that is told
+			m |= 1 // English is the first of told
 		}
 	} else if (w.Plain != w.Text || w.Script != latin) && w.Text != e.last {
 		e.last = w.Text
@@ -214,8 +208,7 @@ func (w Word) FunctionWord(l Language) bool {
 	return false
 }
 
-// told are the languages that can be told, in the order in which equals are
-// preferred.
+// told are the detectable languages, in the order of preference among equals.
 var told = [...]Language{
 	English, "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "hu",
 	"ro", "tr", "pl", "cs", "ru", "uk", "bg", "sr", "ar", "fa", "ur", "hi", "mr", "ne",
@@ -296,8 +289,7 @@ func WordSet(list string) map[string]bool {
 	return out
 }
 
-// letters holds the languages that a letter speaks for: those that use it
-// often, among those that are told.
+// letters holds the languages that a letter indicates: the detectable languages that use it often.
 var letters = languagesByLetter(map[Language]string{
 	"de": "äöüß", "fr": "éèêëàâçîïôûùœ", "es": "áéíóúñ", "it": "àèéìòù", "pt": "ãõçáéíóúâêô",
 	"sv": "åäö", "da": "åæø", "no": "åæø", "fi": "äö", "hu": "áéíóöőúüű", "ro": "ăâîșşțţ",
@@ -316,13 +308,11 @@ func languagesByLetter(lists map[Language]string) map[rune]mark {
 	return out
 }
 
-// pairFillers are characters that stand in requests of any subject: pronouns,
-// particles, words of asking.
+// pairFillers are characters in requests of any subject: pronouns, particles, words of asking.
 const pairFillers = "的了吗嗎呢吧着過过我你您们們请請帮幫想要怎么麼什吗哪谁誰把被这這那"
 
-// fillerPair reports whether a pair of unspaced characters only phrases a
-// request: Chinese with one of those characters, Japanese in hiragana alone,
-// which writes endings and particles.
+// fillerPair reports whether a pair of unspaced characters only phrases a request: Chinese with a
+// character of pairFillers, Japanese only in hiragana, which writes endings and particles.
 func fillerPair(w *Word) bool {
 	hiragana := true
 	for _, r := range w.Text {
@@ -334,8 +324,8 @@ func fillerPair(w *Word) bool {
 	return hiragana
 }
 
-// Filler reports whether a word of a query only phrases the request: as the
-// function Filler says, and for the pairs of unspaced scripts.
+// Filler reports whether a word of a query only phrases the request: by the function Filler, and
+// for the pairs of unspaced scripts.
 func (w Word) Filler() bool {
 	if w.Script.unspaced() {
 		return fillerPair(&w)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// delimiter is a run of one of the marks of emphasis.
+// delimiter is a run of one emphasis mark.
 type delimiter struct{ start, end int }
 
 // stripEmphasis removes pairs of *, _ and ~ runs that enclose text by the
@@ -47,7 +47,7 @@ func stripEmphasis(s string) string {
 // text.
 const maxOpen = 64
 
-// flanks tells whether a run may begin and whether it may end emphasis.
+// flanks reports whether a run may begin and whether it may end emphasis.
 func flanks(s string, d delimiter) (opens, closes bool) {
 	before, _ := utf8.DecodeLastRuneInString(s[:d.start])
 	after, _ := utf8.DecodeRuneInString(s[d.end:])
@@ -99,12 +99,6 @@ func without(s string, drop []delimiter) string {
 	return string(out)
 }
 
-// startsBlock reports whether a single line begins with a block's mark.
-func startsBlock(s string) bool {
-	_, marked := trimMarks(strings.TrimSpace(s))
-	return marked
-}
-
 // stripBlocks removes the marks at the beginnings of lines, rules and table
 // borders, and joins the lines. Between blocks it sees to a sentence's end.
 func stripBlocks(s string) string {
@@ -116,7 +110,8 @@ func stripBlocks(s string) string {
 		if strings.HasPrefix(content, "|") {
 			content, marked = strings.TrimSpace(strings.ReplaceAll(content, "|", " ")), true
 		}
-		if isRule(line) || content == "" {
+		rule := len(line) >= 3 && strings.Trim(line, "-=*_|:+ ") == "" // also a heading's underline, and a table's border
+		if rule || content == "" {
 			ended = true
 			continue
 		}
@@ -130,7 +125,7 @@ func stripBlocks(s string) string {
 	return b.String()
 }
 
-// endSentence puts a full stop where a block ended in a word.
+// endSentence writes a full stop after a block that ended in a word.
 func endSentence(b *strings.Builder) {
 	last, size := utf8.DecodeLastRuneInString(strings.TrimRight(b.String(), " "))
 	if size > 0 && (isWordRune(last) || strings.Contains(`)]"'`, restore(string(last)))) {
@@ -159,20 +154,9 @@ func trimMarks(line string) (content string, marked bool) {
 			return rest, true
 		}
 	}
-	return content, isNumbered(content)
-}
-
-// isNumbered reports whether a line begins like "1. " or "2) ".
-func isNumbered(line string) bool {
-	rest := strings.TrimLeft(line, "0123456789")
-	digits := len(line) - len(rest)
-	return digits > 0 && digits <= 2 && len(rest) > 1 && (rest[0] == '.' || rest[0] == ')') && rest[1] == ' '
-}
-
-// isRule reports whether a line only separates: a thematic break, a heading's
-// underline, a table's border.
-func isRule(line string) bool {
-	return len(line) >= 3 && strings.Trim(line, "-=*_|:+ ") == ""
+	rest := strings.TrimLeft(content, "0123456789")
+	digits := len(content) - len(rest)
+	return content, (digits == 1 || digits == 2) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "))
 }
 
 // isWordRune reports whether r can be part of a word.

@@ -6,21 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// Sentences returns the sentences of s in order, trimmed, none empty; together
-// they hold all of s but white space. The rules are those of UAX #29 with two
-// differences: a line break ends a sentence, and a full stop after a common
-// abbreviation, a single letter or a short number does not.
+// Sentences returns the sentences of s in order, trimmed, none empty; together they hold all of s
+// except white space. The rules are UAX #29 with two differences: a line break ends a sentence,
+// and a full stop after a common abbreviation, a single letter or a short number does not.
 func Sentences(s string) []string {
 	var out []string
 	start := 0
 	for _, end := range sentenceEnds(s) {
-		out = appendTrimmed(out, s[start:end])
+		if sentence := strings.TrimSpace(s[start:end]); sentence != "" {
+			out = append(out, sentence)
+		}
 		start = end
 	}
 	return out
 }
 
-// sentenceEnds returns where in s each sentence ends; the last is len(s).
+// sentenceEnds returns the end of each sentence in s; the last is len(s).
 func sentenceEnds(s string) []int {
 	var ends []int
 	end := 0
@@ -34,13 +35,6 @@ func sentenceEnds(s string) []int {
 		}
 	}
 	return append(ends, len(s))
-}
-
-func appendTrimmed(out []string, s string) []string {
-	if s = strings.TrimSpace(s); s != "" {
-		return append(out, s)
-	}
-	return out
 }
 
 func isTerminator(r rune) bool {
@@ -107,16 +101,15 @@ func isAbbreviation(before string) bool {
 
 const (
 	maxClauses = 8
-	// minClause is the length below which a piece says too little by itself:
-	// in words, a character of an unspaced script counting as half a word.
+	// minClause is the length below which a piece is too short to mean much by itself: in words, a
+	// character of an unspaced script counting as half a word.
 	minClause = 3
 )
 
-// Clauses returns the pieces of a query that may each be a need of its own:
-// its sentences, cut further at semicolons, commas and conjunctions (English,
-// German, Spanish, French, Chinese, Japanese). Pieces too short to mean
-// anything are joined to their neighbour. There are 2 to 8 pieces, or none
-// where s cannot be cut: never s itself.
+// Clauses returns the pieces of a query that may each be a need of its own: its sentences, cut
+// further at semicolons, commas and conjunctions (English, German, Spanish, French, Chinese,
+// Japanese). Pieces too short to mean anything are joined to their neighbour. There are 2 to 8
+// pieces, or none if s cannot be cut: never s itself.
 func Clauses(s string) []string {
 	var pieces []piece
 	start := 0
@@ -152,9 +145,10 @@ func cutClauses(s string, start, end int) []piece {
 	commas := strings.ContainsFunc(sentence, func(r rune) bool { return unicode.Is(unicode.Hiragana, r) })
 	for i, r := range sentence {
 		rest := sentence[i:]
+		inNumber := r == ',' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9' // 1,000 and 3,5 stay whole
 		switch {
 		case first+i <= start:
-		case strings.ContainsRune(";；,，", r) && !digitAfter(rest, r), r == '、' && commas:
+		case strings.ContainsRune(";；,，", r) && !inNumber, r == '、' && commas:
 			cut(first + i + utf8.RuneLen(r))
 		case r == ' ' && conjunction(rest[1:]) || conjunctionUnspaced(rest):
 			cut(first + i)
@@ -164,11 +158,6 @@ func cutClauses(s string, start, end int) []piece {
 		cut(end)
 	}
 	return out
-}
-
-// digitAfter keeps 1,000 and 3,5 whole.
-func digitAfter(s string, r rune) bool {
-	return r == ',' && len(s) > 1 && s[1] >= '0' && s[1] <= '9'
 }
 
 // conjunction reports whether s begins with a word that can begin a clause.

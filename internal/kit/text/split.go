@@ -82,37 +82,24 @@ func isBracketing(r rune) bool {
 
 // isIdentifier reports whether a word of prose can only be an identifier.
 func isIdentifier(w string) bool {
-	if strings.Trim(w, "_") == "" {
+	inner := strings.Trim(w, "_")
+	if inner == "" {
 		return false
 	}
-	if strings.ContainsAny(strings.Trim(w, "_"), "_{") || strings.HasPrefix(w, "/") {
-		return true
-	}
-	var parts [][]rune
-	for _, part := range strings.FieldsFunc(w, isSeparator) {
-		parts = append(parts, humps([]rune(part))...)
-	}
-	if len(parts) < 2 || !strings.ContainsFunc(w, unicode.IsUpper) {
-		return false
-	}
-	if strings.ContainsFunc(w, isSeparator) {
-		return slices.ContainsFunc(strings.FieldsFunc(w, isSeparator), isCamel)
-	}
-	return isCamel(w)
+	return strings.ContainsAny(inner, "_{") || strings.HasPrefix(w, "/") || slices.ContainsFunc(strings.FieldsFunc(w, isSeparator), isCamel)
 }
 
-// isCamel reports whether w has capitals inside as only identifiers do:
-// getUser and GetUserToken, but neither GitHub nor iPhone nor APIs.
+// isCamel reports whether w has inner capitals in the way of identifiers: getUser and
+// GetUserToken, but neither GitHub nor iPhone nor APIs.
 func isCamel(w string) bool {
-	parts := humps([]rune(w))
-	if len(parts) < 2 || !strings.ContainsFunc(w, unicode.IsUpper) {
+	if !strings.ContainsFunc(w, unicode.IsUpper) {
 		return false
 	}
-	return len(parts) >= 3 || unicode.IsLower(parts[0][0]) && len(parts[0]) > 1 && unicode.IsUpper(parts[1][0])
+	parts := humps([]rune(w))
+	return len(parts) >= 3 || len(parts) == 2 && unicode.IsLower(parts[0][0]) && len(parts[0]) > 1 && unicode.IsUpper(parts[1][0])
 }
 
-// splitIdentifier cuts at everything that is no letter, digit or mark, and at
-// humps.
+// splitIdentifier cuts at humps and at every character other than letters, digits and marks.
 func splitIdentifier(s string) string {
 	var words []string
 	for _, part := range strings.FieldsFunc(s, isSeparator) {
@@ -126,8 +113,8 @@ func splitIdentifier(s string) string {
 	return strings.Join(words, " ")
 }
 
-// isSeparator reports whether r stands between the words of an identifier. An
-// apostrophe, and the signs of C++, C# and 50%, belong to a word.
+// isSeparator reports whether r separates the words of an identifier. An apostrophe, and the signs
+// of C++, C# and 50%, belong to a word.
 func isSeparator(r rune) bool {
 	switch r {
 	case '\'', '’', '+', '#', '%':
@@ -136,8 +123,8 @@ func isSeparator(r rune) bool {
 	return !isWordRune(r)
 }
 
-// names are proper names with capitals inside, which are one word. Longer
-// before shorter where one begins the other.
+// names are proper names with inner capitals, each one word. A longer name precedes its own
+// prefixes.
 var names = [...]string{
 	"OpenAPI", "OpenAI", "GitHub", "GitLab", "YouTube", "PayPal", "LinkedIn", "JavaScript", "TypeScript",
 	"PostgreSQL", "MySQL", "NoSQL", "MongoDB", "GraphQL", "OAuth2", "OAuth", "iPhone", "iPad", "iOS", "macOS",
@@ -145,8 +132,8 @@ var names = [...]string{
 	"eBay", "DocuSign", "ClickUp", "TikTok", "SoundCloud", "WooCommerce", "LaTeX",
 }
 
-// nameAt returns the length in runes of the name at the beginning of rs if it
-// ends where a word can end, else 0.
+// nameAt returns the length in runes of the name at the beginning of rs if it ends at a possible
+// end of a word, else 0.
 func nameAt(rs []rune) int {
 	for _, name := range names {
 		if len(name) > len(rs) || !equalASCII(rs, name) {
@@ -168,7 +155,7 @@ func equalASCII(rs []rune, name string) bool {
 	return true
 }
 
-// humps cuts a run without separators where a word begins inside it.
+// humps cuts a run without separators at the words that begin inside it.
 func humps(rs []rune) [][]rune {
 	var parts [][]rune
 	start := 0
@@ -196,8 +183,7 @@ func humps(rs []rune) [][]rune {
 	return parts
 }
 
-// attachedLetters is the length up to which letters and the number that
-// follows them are one word.
+// attachedLetters is the maximum number of letters that form one word with the number after them.
 const attachedLetters = 5
 
 // beginsWord reports whether a new word begins at i within the word that began
@@ -211,23 +197,14 @@ func beginsWord(rs []rune, start, i int) bool {
 		}
 		// The last capital of a run begins the next word: HTTP|Server. A
 		// plural's s does not: userIDs, URLs.
-		return i+1 < len(rs) && unicode.IsLower(rs[i+1]) && !pluralAt(rs, i+1)
+		if i+1 == len(rs) || !unicode.IsLower(rs[i+1]) {
+			return false
+		}
+		return rs[i+1] != 's' || i+2 < len(rs) && unicode.IsLower(rs[i+2])
 	case unicode.IsDigit(cur):
 		return unicode.IsLetter(prev) && i-start > attachedLetters
 	case unicode.IsLower(cur) && unicode.IsDigit(prev):
-		return lowerRun(rs[i:]) >= 3
+		return i+2 < len(rs) && unicode.IsLower(rs[i+1]) && unicode.IsLower(rs[i+2])
 	}
 	return false
-}
-
-func pluralAt(rs []rune, i int) bool {
-	return rs[i] == 's' && (i+1 == len(rs) || !unicode.IsLower(rs[i+1]))
-}
-
-func lowerRun(rs []rune) int {
-	n := 0
-	for n < len(rs) && unicode.IsLower(rs[n]) {
-		n++
-	}
-	return n
 }

@@ -1,7 +1,7 @@
 package text
 
-// StopWord reports whether a token is one of the 33 English stop words of
-// Lucene's EnglishAnalyzer.
+// StopWord reports whether a token is in the list of 33 English stop words of Lucene's
+// EnglishAnalyzer.
 func StopWord(token string) bool {
 	switch token {
 	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
@@ -12,12 +12,11 @@ func StopWord(token string) bool {
 	return false
 }
 
-// Filler reports whether a token only phrases a request and says nothing of
-// its subject: question words, pronouns, auxiliary verbs and the like, beyond
-// StopWord, in English, German, Spanish and French. Of the other languages only
-// what no English word looks like is listed. Documents may be about such words
-// ("who is"), so it is for queries: leaving them out there was better on every
-// set that was measured.
+// Filler reports whether a token only phrases a request and says nothing of its subject: question
+// words, pronouns, auxiliary verbs and the like, beyond StopWord, in English, German, Spanish and
+// French. Words of the other languages are listed only if they do not look like an English word.
+// Documents may be about such words ("who is"), so Filler is for queries: leaving them out there
+// was better on every measured set.
 func Filler(token string) bool {
 	switch token {
 	case "how", "what", "which", "who", "whom", "whose", "when", "where", "why",

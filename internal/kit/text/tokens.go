@@ -15,11 +15,11 @@ const (
 
 // Word is a word of a text as it is searched for.
 type Word struct {
-	// Text is the word in NFKC and lower case, in one spelling where its script
-	// knows several that readers take for the same.
+	// Text is the word in NFKC and lower case. If its script has several spellings that readers
+	// take for the same, it is in one of them.
 	Text string
-	// Plain is Text with the accents of its Latin, Greek and Cyrillic letters
-	// taken off, the same as Text where it has none.
+	// Plain is Text without the accents of its Latin, Greek and Cyrillic letters; it equals Text
+	// if there are none.
 	Plain string
 	// Script is the script of its first letter, Latin for numbers.
 	Script Script
@@ -73,7 +73,7 @@ func Words(s string) []Word {
 	return dst
 }
 
-// appendRun appends what one run of word characters stands for.
+// appendRun appends the words of one run of word characters.
 func appendRun(dst []Word, run string, script Script) []Word {
 	if script.unspaced() {
 		return appendPairs(dst, run)
@@ -120,9 +120,9 @@ func character(s string) int {
 	return n
 }
 
-// Singles returns the characters of a pair that are likely to be words by
-// themselves: Chinese characters and Korean syllables. second is that of the
-// last pair of a run only, as otherwise the next pair begins with it.
+// Singles returns the characters of a pair that are likely to be words by themselves: Chinese
+// characters and Korean syllables. Only the last pair of a run has a second, as otherwise the next
+// pair begins with it.
 func (w Word) Singles(next *Word) (first, second string) {
 	if !w.Script.unspaced() {
 		return "", ""
@@ -175,7 +175,7 @@ func spell(s string) string {
 	}, strings.ToLower(norm.NFKC.String(s)))
 }
 
-// respelled returns the letter that stands for r after last, -1 for none.
+// respelled returns the letter that replaces r after last, or -1.
 func respelled(last, r rune) rune {
 	switch {
 	case r < 0x590:

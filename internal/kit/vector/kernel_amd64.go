@@ -2,7 +2,7 @@ package vector
 
 import "golang.org/x/sys/cpu"
 
-// What this processor can do; read once, never written again.
+// Features of this processor; read once, never written again.
 var (
 	hasVNNI = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VNNI && cpu.X86.HasAVX2
 	hasFMA  = cpu.X86.HasAVX2 && cpu.X86.HasFMA

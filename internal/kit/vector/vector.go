@@ -2,11 +2,11 @@ package vector
 
 import "math"
 
-// lane is what rows are padded to: one register of the widest kernel.
+// lane is the unit that rows are padded to: one register of the widest kernel.
 const lane = 64
 
-// MinRows is the fewest rows that the fastest kernels take: a shorter run of rows
-// that lies in a longer one is compared faster with its neighbours.
+// MinRows is the fewest rows that the fastest kernels take: comparing a shorter run together
+// with its neighbours is faster.
 const MinRows = 4
 
 // offset makes a signed code an unsigned byte.
@@ -19,9 +19,8 @@ const codes = 127
 // takes.
 func Stride(dimensions int) int { return (dimensions + lane - 1) / lane * lane }
 
-// Quantize writes v into row, which has Stride(len(v)) bytes, and returns the
-// row's scale: what one step of its codes is worth. A vector of zeros has
-// scale 0. Components must be finite.
+// Quantize writes v into row, which has Stride(len(v)) bytes, and returns the row's scale: the
+// size of one step of its codes. A vector of zeros has scale 0. Components must be finite.
 func Quantize(row []byte, v []float32) float32 {
 	row = row[:Stride(len(v))]
 	top := largest(v)
@@ -38,11 +37,10 @@ func encodePlain(row []byte, v []float32, inverse float32) {
 	}
 }
 
-// NormInflation returns by what factor, at the most, Quantize and NewQuery make a
-// vector of so many components longer: where all but the largest one are rounded
-// up by half a step. For components of x steps that is sqrt((codes² + n(x+½)²) /
-// (codes² + nx²)), which is largest where x(x+½) = codes²/n, and sqrt(1 + 1/2x)
-// there.
+// NormInflation returns the largest factor by which Quantize and NewQuery lengthen a vector of the
+// given number of components: all except the largest are rounded up by half a step. For components
+// of x steps it is sqrt((codes² + n(x+½)²) / (codes² + nx²)). Its maximum, sqrt(1 + 1/2x), is at
+// x(x+½) = codes²/n.
 func NormInflation(dimensions int) float64 {
 	twice := math.Sqrt(0.25+4*codes*codes/float64(max(dimensions, 1))) - 0.5
 	return math.Sqrt(1 + 1/twice)
@@ -50,10 +48,10 @@ func NormInflation(dimensions int) float64 {
 
 // Query is the side of a product that meets many rows. It is immutable.
 type Query struct {
-	narrow []int8  // Stride codes, zeros behind the last component
+	narrow []int8  // Stride codes, zeros after the last component
 	wide   []int16 // the same, for kernels that multiply 16-bit values
 	scale  float32
-	bias   int32 // what the rows' offset adds to every sum
+	bias   int32 // the contribution of the rows' offset to every sum
 }
 
 // NewQuery quantises v. Components must be finite.
@@ -76,8 +74,7 @@ func (q *Query) Similarities(dst []float32, rows []byte, scales []float32) {
 	q.scan(dst, rows, scales, false)
 }
 
-// MaxInto is Similarities that keeps the larger of the product and what dst
-// holds.
+// MaxInto is Similarities that keeps the larger of the product and the value in dst.
 func (q *Query) MaxInto(dst []float32, rows []byte, scales []float32) {
 	q.scan(dst, rows, scales, true)
 }
@@ -144,8 +141,8 @@ func largestPlain(v []float32) float32 {
 	return top
 }
 
-// inverseOf returns what components are multiplied by to become codes. It is 0
-// for vectors so small that their inverse is not finite: those are zeros here.
+// inverseOf returns the factor that turns components into codes. It is 0 for vectors so small that
+// their inverse is not finite: they count as zeros.
 func inverseOf(top float32) float32 {
 	const smallest = 1e-30
 	if top < smallest {
@@ -154,8 +151,8 @@ func inverseOf(top float32) float32 {
 	return codes / top
 }
 
-// nearest rounds to the nearest integer, halves to even, as processors do:
-// where it is added to magic, a float32 has no bits left for a fraction.
+// nearest rounds to the nearest integer, halves to even, as processors do: added to magic, a
+// float32 has no bits left for a fraction.
 func nearest(x float32) int32 {
 	const magic = 3 << 22
 	return min(max(int32(float32(x)+magic-magic), -codes), codes)

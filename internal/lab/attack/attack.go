@@ -1,7 +1,7 @@
-// Package attack makes tools whose texts are to bring them before agents that do not
-// want them: of the requests that agents make, of the words that are common in these,
-// and of other tools. It needs no language model; what ToolFlood (arXiv 2603.13950)
-// writes with one, the forms "keywords", "answers" and "cluster" stand for.
+// Package attack makes tools whose texts are meant to reach agents that do not want them. The
+// texts are made of agents' requests, of words that are common in these, and of other tools.
+// It needs no language model: the forms "keywords", "answers" and "cluster" replace the texts
+// that ToolFlood (arXiv 2603.13950) has a language model write.
 package attack
 
 import (
@@ -39,7 +39,7 @@ type Form struct {
 	document func(targets []Target, nth int) Document
 }
 
-// Document is a tool in the form of MCP, with the requests that it says it answers.
+// Document is a tool in the form of MCP, with the requests that it claims to answer.
 type Document struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
@@ -52,9 +52,9 @@ func Forms(kind string) []Form {
 	return slices.DeleteFunc(slices.Clone(forms), func(f Form) bool { return f.Kind != kind })
 }
 
-// Tools returns n tools of the form, and the targets that their texts begin with. Where
-// there are as many targets as that, each is made from other ones on. The same arguments
-// return the same tools.
+// Tools returns n tools of the form, and the targets that their texts begin with. If there are
+// enough targets, each tool begins with another target. The same arguments return the same
+// tools.
 func (f Form) Tools(rng *rand.Rand, targets []Target, n int) (out []Document, meant []Target, err error) {
 	if len(targets) == 0 || n < 1 {
 		return nil, nil, fmt.Errorf("%d tools of %d targets", n, len(targets))

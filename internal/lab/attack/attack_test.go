@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -25,9 +26,7 @@ func targets(n int) []Target {
 func made(t *testing.T, f Form, n, of int) ([]Document, []Target) {
 	t.Helper()
 	tools, meant, err := f.Tools(rand.New(rand.NewPCG(1, 2)), targets(of), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return tools, meant
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// What of a text is searched at most, in bytes: more would bring an attacker nothing.
+// The searched part of a text, in bytes: a longer text would not help an attacker.
 const (
 	room        = 2 << 10
 	roomExample = 512
@@ -23,7 +23,7 @@ const (
 	alike     = 6   // requests about one thing
 )
 
-// helper is what tools are called that are to be found for many requests.
+// helper is the name of a tool that is meant to be found for many requests.
 const helper = "assistant_helper"
 
 var forms = []Form{
@@ -48,11 +48,11 @@ var forms = []Form{
 	{"keywords", Flood, 1, func(t []Target, _ int) Document {
 		return Document{Name: helper, Description: filled(reworded(t), room)}
 	}},
-	// What the right tools say of themselves.
+	// The texts of the right tools.
 	{"answers", Flood, 1, func(t []Target, _ int) Document {
 		return Document{Name: helper, Description: filled(answers(t), room)}
 	}},
-	// The same for requests about one thing.
+	// The same for requests about one subject.
 	{"cluster", Flood, 1, func(t []Target, _ int) Document {
 		t = nearest(t, alike)
 		return Document{Name: answers(t)[0], Description: filled(slices.Concat(reworded(t), answers(t)[1:]), room)}
@@ -61,7 +61,14 @@ var forms = []Form{
 		return Document{Name: helper, Description: strings.Join(common(t), " ")}
 	}},
 	{"sentences", Stuff, 1, func(t []Target, _ int) Document {
-		return Document{Name: helper, Description: phrased(common(t))}
+		frames := []string{"Gets the ", "Returns ", "Lists all ", "Searches for ", "Updates the "}
+		var b strings.Builder
+		i := 0
+		for chunk := range slices.Chunk(common(t), 6) {
+			b.WriteString(frames[i%len(frames)] + strings.Join(chunk[:len(chunk)-1], " of the ") + " and the " + chunk[len(chunk)-1] + ". ")
+			i++
+		}
+		return Document{Name: helper, Description: text.Truncate(strings.TrimSpace(b.String()), room)}
 	}},
 	{"near", Copy, 4, func(t []Target, nth int) Document {
 		d := of(&t[0].Tool)
@@ -120,7 +127,7 @@ func requests(targets []Target) []string {
 
 var greetings = []string{"hi", "hello", "hey", "thanks"}
 
-// words returns the words of a request that say what it is about, as they stand there.
+// words returns the content words of a request, as written.
 func words(request string) (out []string) {
 	for _, w := range strings.Fields(request) {
 		w = strings.Trim(w, `.,;:!?"'()[]`)
@@ -141,7 +148,7 @@ func reworded(targets []Target) []string {
 	return out
 }
 
-// answers returns the first sentences of what the right tools say, each once.
+// answers returns the first sentence of each right tool's description, or its name, each once.
 func answers(targets []Target) (out []string) {
 	for i := range targets {
 		d := &targets[i].Tool
@@ -209,18 +216,6 @@ func common(targets []Target) []string {
 	}
 	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	return out[:min(commonest, len(out))]
-}
-
-// phrased makes sentences of words.
-func phrased(words []string) string {
-	frames := []string{"Gets the ", "Returns ", "Lists all ", "Searches for ", "Updates the "}
-	var b strings.Builder
-	i := 0
-	for chunk := range slices.Chunk(words, 6) {
-		b.WriteString(frames[i%len(frames)] + strings.Join(chunk[:len(chunk)-1], " of the ") + " and the " + chunk[len(chunk)-1] + ". ")
-		i++
-	}
-	return text.Truncate(strings.TrimSpace(b.String()), room)
 }
 
 // of returns a tool in the form of MCP.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/adapter/jetstream"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/bus/jetstream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 

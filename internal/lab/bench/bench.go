@@ -1,8 +1,8 @@
-// Package bench measures this build on this machine: how fast documents are
-// taken, how fast they become searchable, how long a search takes, alone and
-// with many callers and beside an import, and how much memory it needs. Beside each figure stands
-// what a bare loop reaches on the same machine in the same run, because an
-// absolute figure says more about the machine than about the program.
+// Package bench measures this build on this machine: how fast it accepts documents, how fast
+// they become searchable, how long a search takes, alone, with many callers and during an
+// import, and how much memory it needs. Each figure is compared with a bare loop on the same
+// machine in the same run, because an absolute figure says more about the machine than about
+// the program.
 package bench
 
 import (
@@ -21,33 +21,33 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/app"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/indexmgr"
+	"github.com/toolstream/toolstream/internal/server"
+	"github.com/toolstream/toolstream/internal/server/reindex"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Options says what to measure with.
+// Options configure a measurement.
 type Options struct {
-	Tools   int                              // made-up tools, where no documents are given
+	Tools   int                              // made-up tools if no documents are given
 	Queries int                              // searches measured
 	Import  func(server, token string) error // brings given documents to a server; nil makes tools up
 	Dir     string                           // scratch folder; removed by the caller
 	Notify  func(step string)                // called before each step
 }
 
-// Figure is one measurement beside its floor.
+// Figure is one measurement and its floor.
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	Floor float64 `json:"floor,omitempty"` // what a bare loop reaches
-	Bare  string  `json:"bare,omitempty"`  // which loop that is
+	Floor float64 `json:"floor,omitempty"` // the figure of a bare loop
+	Bare  string  `json:"bare,omitempty"`  // name of the loop
 	Ratio float64 `json:"ratio,omitempty"` // Value against Floor
 }
 
-// Report is what was measured, and where.
+// Report holds the measurements and names the machine.
 type Report struct {
 	Machine string   `json:"machine"`
 	Tools   int      `json:"tools"`
@@ -58,7 +58,7 @@ type Report struct {
 // run is one measurement on its way.
 type run struct {
 	opt      Options
-	embedded *app.Embedded
+	embedded *server.Embedded
 	token    string // of an admin
 	report   Report
 }
@@ -72,7 +72,7 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	}}
 	pacing, stop := context.WithCancel(ctx)
 	defer stop()
-	go app.PaceMemory(pacing)
+	go server.PaceMemory(pacing)
 	err := r.serve(ctx, func() error {
 		if err := r.take(ctx); err != nil {
 			return fmt.Errorf("taking documents: %w", err)
@@ -89,12 +89,12 @@ func Run(ctx context.Context, opt Options) (Report, error) {
 	return r.report, r.restart(ctx)
 }
 
-// add adds a figure by itself.
+// add adds a figure without a floor.
 func (r *run) add(name string, value float64, unit string) {
 	r.report.Figures = append(r.report.Figures, Figure{Name: name, Value: value, Unit: unit})
 }
 
-// compare adds a figure beside that of a bare loop.
+// compare adds a figure and the figure of a bare loop.
 func (r *run) compare(name string, value float64, unit string, floor float64, bare string) {
 	r.report.Figures = append(r.report.Figures, Figure{name, value, unit, floor, bare, value / floor})
 }
@@ -109,12 +109,12 @@ func (r *run) serve(ctx context.Context, do func() error) error {
 	if err != nil {
 		return err
 	}
-	maps.Copy(settings, map[string]any{"data": r.data(), "listen": "127.0.0.1:0", "nats.listen": ""})
+	maps.Copy(settings, map[string]any{"data": r.data(), "listen": "127.0.0.1:0"})
 	cfg, err := config.Load("", settings)
 	if err != nil {
 		return err
 	}
-	if r.embedded, err = app.OpenEmbedded(ctx, cfg, quiet(), "bench"); err != nil {
+	if r.embedded, err = server.OpenEmbedded(ctx, cfg, quiet(), "bench"); err != nil {
 		return err
 	}
 	serving, stop := context.WithCancel(ctx)
@@ -127,8 +127,9 @@ func (r *run) serve(ctx context.Context, do func() error) error {
 
 func (r *run) data() string { return filepath.Join(r.opt.Dir, "data") }
 
-// take imports the documents, and made-up ones twice: the second time they are
-// unchanged. What the process held is compared with what has to be kept.
+// take imports the documents. Made-up documents it imports twice; the second time they are
+// unchanged. It compares the memory of the process with the size of the data that it has to
+// keep.
 func (r *run) take(ctx context.Context) error {
 	r.opt.Notify("taking documents")
 	body := newMaker(1).tools(r.opt.Tools, 1)
@@ -204,11 +205,12 @@ func (r *run) settle(ctx context.Context) error {
 	}
 }
 
-// search searches alone, and while other documents come in at full rate.
+// search measures searches alone, with grants, with many callers, and during an import at full
+// rate.
 func (r *run) search(ctx context.Context) error {
 	r.opt.Notify("searching")
 	queries := newMaker(2).queries(r.opt.Queries)
-	if _, err := r.latencies(ctx, queries); err != nil { // the first ones find caches empty
+	if _, err := r.latencies(ctx, queries); err != nil { // the first searches find caches empty
 		return err
 	}
 	idle, err := r.latencies(ctx, queries)
@@ -283,7 +285,7 @@ func (r *run) restart(ctx context.Context) error {
 			return err
 		}
 		took := time.Since(begin)
-		read, err := bareRead(filepath.Join(r.data(), indexmgr.Folder))
+		read, err := bareRead(filepath.Join(r.data(), reindex.Folder))
 		r.compare("start on the same data", took.Seconds(), "s", read.Seconds(), "reading the files of the index")
 		r.heap("heap in use after a restart")
 		return err
@@ -294,7 +296,7 @@ func (r *run) restart(ctx context.Context) error {
 	return nil
 }
 
-// heap adds what lives in the heap. Two collections empty the pools too.
+// heap adds the size of the heap. Two collections empty the pools too.
 func (r *run) heap(name string) {
 	runtime.GC()
 	runtime.GC()
@@ -304,9 +306,8 @@ func (r *run) heap(name string) {
 	r.compare(name, float64(m.HeapAlloc)/1e6, "MB", float64(s.Vectors+s.Postings)/1e6, "vectors and postings, the part of it that is read from memory")
 }
 
-// resident returns the bytes of this process that are in memory, now and at
-// most since it began, 0 where the system does not tell as Linux does. Pages
-// of files that are mapped count.
+// resident returns the bytes of this process that are in memory, now and at most since it
+// began, 0 on systems without Linux's /proc. Pages of mapped files count.
 func resident() (now, most int64) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // comeAgain is for how long a caller whose search was refused waits: Retry-After.
 const comeAgain = time.Second
 
-// saturate lets more callers search at once than there are processors, and compares their
-// longest times with a fair share: with each caller served in turn, all of them would take
-// as long as the mean.
+// saturate searches with more callers than processors, and compares their longest times with a
+// fair share: with each caller served in turn, all of them would take as long as the mean.
 func (r *run) saturate(ctx context.Context, queries []string) error {
 	for _, callers := range []int{16, 64, 1024} {
 		c := crowd{run: r, queries: queries}
@@ -53,8 +52,8 @@ type crowd struct {
 	refused []time.Duration
 }
 
-// search lets each caller search one query after the other, until all of them together
-// have had several answers to each.
+// search has each caller search one query after the other, until all of them together have had
+// several answers to each.
 func (c *crowd) search(ctx context.Context, callers int) error {
 	const answers = 8 // to each query
 	g, ctx := errgroup.WithContext(ctx)
@@ -77,13 +76,13 @@ func (c *crowd) answered() int {
 	return len(c.took)
 }
 
-// once searches, and waits where that is refused.
+// once searches, and waits if the search is refused.
 func (c *crowd) once(ctx context.Context, q string) error {
 	begin := time.Now()
 	_, err := c.embedded.SearchAs(ctx, planner, schema.SearchRequest{Query: q, K: 10})
 	took := time.Since(begin)
 	c.mu.Lock()
-	busy := errors.Is(err, query.ErrBusy)
+	busy := errors.Is(err, search.ErrBusy)
 	if err == nil {
 		c.took = append(c.took, took)
 	} else if busy {

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Of the grants of the tenant, those that reach the caller who is measured.
+// The number of grants in the tenant, and the number that reach the measured caller.
 const (
 	grants    = 1000
 	ownGrants = 50
@@ -23,8 +23,7 @@ const (
 // planner is a caller whom grants reach.
 var planner = identity.Caller{Tenant: identity.DefaultTenant, Subject: "planner", Role: identity.Reader}
 
-// protect makes a token and a file of grants, which are none so far, and returns their
-// settings.
+// protect makes a token and an empty file of grants, and returns their settings.
 func (r *run) protect() (map[string]any, error) {
 	token, secret, err := tokenfile.Create(identity.Anybody, time.Time{})
 	if err != nil {
@@ -83,8 +82,8 @@ func (r *run) withGrants(ctx context.Context, queries []string) error {
 	return r.grant(nil)
 }
 
-// inTurns searches some queries with grants, the same ones without, then the next, and
-// returns the times, shortest first.
+// inTurns searches a part of the queries with grants, then the same part without, then the
+// next part. It returns the times, shortest first.
 func (r *run) inTurns(ctx context.Context, queries, lines []string) (scoped, free []time.Duration, err error) {
 	for some := range slices.Chunk(queries, max(1, len(queries)/10)) {
 		for _, with := range [][]string{lines, nil} {

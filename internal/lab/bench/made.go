@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// vocabulary is how many different words made-up tools are written with.
+// vocabulary is the number of different words in made-up tools.
 const vocabulary = 20_000
 
 // maker makes up tools whose words are distributed as in prose: few are

@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"cmp"
@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/importer"
+	"github.com/toolstream/toolstream/internal/cli/program"
+	"github.com/toolstream/toolstream/internal/kit/files"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
-	"github.com/toolstream/toolstream/internal/wholefile"
 )
 
 // distillFlags are the flags of distill.
@@ -21,7 +23,7 @@ type distillFlags struct {
 	app   evaluator.DistillConfig
 }
 
-func newDistill(con *console) *cobra.Command {
+func newDistill(t *program.Terminal) *cobra.Command {
 	var f distillFlags
 	cmd := &cobra.Command{
 		Use:   "distill --texts PATH… --teacher MODEL… --out FILE",
@@ -32,22 +34,22 @@ with embedder.model static:FILE.
 
 Texts are the documents of your registry, read as import reads them, and .txt files, a
 text a line. Requests are made up from the descriptions. The teachers' vectors are kept
-in --cache: a run that is ended, or repeated with other settings, asks only for what is
-new. docs/models.md tells how the model that is built in was made.`,
-		Example: `  toolstream distill --texts registry/ --teacher onnx:minilm --out mine.static
-  toolstream distill --texts tools.jsonl --texts requests.txt --teacher http --out mine.static
-  toolstream eval my-tools --model static:mine.static`,
+in --cache: a run that is ended, or repeated with other settings, asks only for new
+texts. docs/models.md tells how the model that is built in was made.`,
+		Example: `  toolstream-lab distill --texts registry/ --teacher onnx:minilm --out mine.static
+  toolstream-lab distill --texts tools.jsonl --texts requests.txt --teacher http --out mine.static
+  toolstream-lab eval my-tools --model static:mine.static`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case len(f.texts) == 0:
-				return misused(cmd, "name the texts to learn from: --texts PATH")
+				return program.Misused(cmd, "name the texts to learn from: --texts PATH")
 			case len(f.app.Teachers) == 0:
-				return misused(cmd, "name the model to learn from: --teacher MODEL")
+				return program.Misused(cmd, "name the model to learn from: --teacher MODEL")
 			case f.out == "":
-				return misused(cmd, "name the file to write: --out FILE")
+				return program.Misused(cmd, "name the file to write: --out FILE")
 			}
-			return con.distill(cmd, f)
+			return distill(t, cmd, f)
 		},
 	}
 	f.register(cmd)
@@ -59,10 +61,10 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.texts, "texts", nil, "documents, data sets or .txt files: file, folder, glob, URL or - (repeatable)")
 	flags.StringArrayVar(&f.app.Teachers, "teacher", nil, "model to learn from, as embedder.model (repeatable: all count alike)")
 	flags.StringVar(&f.out, "out", "", "file to write")
-	flags.String("config", "", configHelp)
+	flags.String("config", "", program.ConfigHelp)
 	flags.StringVar(&f.app.Cache, "cache", "", "folder for the teachers' vectors (default toolstream/teachers in your cache folder)")
 	flags.StringVar(&f.app.Language, "language", "", "leave out documents known to be in another language than this")
-	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English beside the texts")
+	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English in addition to the texts")
 	flags.IntVar(&f.app.PerGroup, "per-vendor", 0, "documents of one vendor at most; 0: all")
 	m := &f.app.Model
 	flags.StringVar(&m.Name, "name", "static", "what the model calls itself")
@@ -71,33 +73,25 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&m.Rows, "rows", 31000, "rows of words and n-grams; a row takes a byte a dimension")
 	flags.IntVar(&m.Epochs, "epochs", 10, "times that every text is learned")
 	flags.IntVar(&m.MinGroups, "min-vendors", 1, "vendors that must use a word for a row of its own; 2 leaves out product names")
-	flags.Uint64Var(&m.Seed, "seed", 0, "seed of all that is random")
+	flags.Uint64Var(&m.Seed, "seed", 0, "seed of random choices")
 }
 
-func defaultTeacherCache() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "toolstream", "teachers")
-}
-
-func (c *console) distill(cmd *cobra.Command, f distillFlags) error {
-	cfg, err := loadConfig(cmd, nil)
+func distill(t *program.Terminal, cmd *cobra.Command, f distillFlags) error {
+	cfg, err := program.LoadConfig(cmd, nil)
 	if err != nil {
 		return err
 	}
 	f.app.Config = cfg
-	f.app.Cache = cmp.Or(f.app.Cache, defaultTeacherCache())
-	found, err := c.sources(f.texts)
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	f.app.Cache = cmp.Or(f.app.Cache, filepath.Join(dir, "toolstream", "teachers"))
+	sources, err := importer.Expand(t.In, f.texts)
 	if err != nil {
 		return err
 	}
-	var sources []evaluator.DistillSource
-	for _, s := range found {
-		sources = append(sources, evaluator.DistillSource{Name: s.name, Open: s.open})
-	}
-	progress, finish := c.stages()
+	progress, finish := t.Stages()
 	file, report, err := evaluator.Distill(cmd.Context(), f.app, sources, progress)
 	finish()
 	if errors.Is(err, context.Canceled) {
@@ -106,22 +100,20 @@ func (c *console) distill(cmd *cobra.Command, f distillFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := wholefile.Write(f.out, file, 0o644); err != nil {
+	if err := files.Write(f.out, file, 0o644); err != nil {
 		return err
 	}
-	return c.show(report, func() { c.printDistilled(f.out, report) })
-}
-
-func (c *console) printDistilled(path string, r evaluator.DistillReport) {
-	t := newTable("WHAT", "")
-	t.add("documents read", fmt.Sprint(r.Documents))
-	t.add("lines read", fmt.Sprint(r.Lines))
-	t.add("not readable", fmt.Sprint(r.Unread))
-	t.add("texts learned, and words alone", fmt.Sprintf("%d, %d", r.Texts, r.Alone))
-	t.add("rows of words, and of n-grams", fmt.Sprintf("%d, %d", r.Words, r.Buckets))
-	t.add("of the teachers kept in the dimensions", fmt.Sprintf("%.1f %%", 100*r.Kept))
-	t.add("cosine to the teachers, texts held out", fmt.Sprintf("%.3f (%d texts; %.3f before training)", r.Cosine, r.HeldOut, r.Start))
-	t.add("of their ten nearest texts found", fmt.Sprintf("%.1f %%", 100*r.Overlap))
-	c.printTable(t)
-	c.printf("\n%s: %.1f MB; use it with embedder.model static:%s\n", path, float64(r.Bytes)/1e6, path)
+	return t.Show(report, func() {
+		table := program.NewTable("WHAT", "")
+		table.Add("documents read", fmt.Sprint(report.Documents))
+		table.Add("lines read", fmt.Sprint(report.Lines))
+		table.Add("not readable", fmt.Sprint(report.Unread))
+		table.Add("texts learned, and words alone", fmt.Sprintf("%d, %d", report.Texts, report.Alone))
+		table.Add("rows of words, and of n-grams", fmt.Sprintf("%d, %d", report.Words, report.Buckets))
+		table.Add("of the teachers kept in the dimensions", fmt.Sprintf("%.1f %%", 100*report.Kept))
+		table.Add("cosine to the teachers, texts held out", fmt.Sprintf("%.3f (%d texts; %.3f before training)", report.Cosine, report.HeldOut, report.Start))
+		table.Add("of their ten nearest texts found", fmt.Sprintf("%.1f %%", 100*report.Overlap))
+		t.PrintTable(table)
+		t.Printf("\n%s: %.1f MB; use it with embedder.model static:%s\n", f.out, float64(report.Bytes)/1e6, f.out)
+	})
 }

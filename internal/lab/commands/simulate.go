@@ -1,4 +1,4 @@
-package main
+package commands
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/internal/lab/attack"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
 )
 
-func newSimulate(con *console) *cobra.Command {
+func newSimulate(t *program.Terminal) *cobra.Command {
 	var cfg evaluator.SimulateConfig
 	var kind string
 	cmd := &cobra.Command{
@@ -39,17 +40,17 @@ wants it, and shows how many searches have it among the first five, for queries 
 the attacker knows and for others: flood, of the queries themselves; stuff, of the
 words that are common in them; copy, near copies of the tools that answer them;
 imitate, their names.`,
-		Example: `  toolstream simulate my-tools
-  toolstream simulate my-tools --seeds 5 --json
-  toolstream simulate my-tools --drift --thorough
-  toolstream simulate my-tools --attack flood --seeds 3`,
+		Example: `  toolstream-lab simulate my-tools
+  toolstream-lab simulate my-tools --seeds 5 --json
+  toolstream-lab simulate my-tools --drift --thorough
+  toolstream-lab simulate my-tools --attack flood --seeds 3`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg.Dir = args[0]
 			if kind != "" {
-				return con.attack(cmd, evaluator.AttackConfig{Dir: args[0], Kind: kind, Seeds: cfg.Seeds})
+				return simulateAttack(t, cmd, evaluator.AttackConfig{Dir: args[0], Kind: kind, Seeds: cfg.Seeds})
 			}
-			return con.simulate(cmd, cfg)
+			return simulate(t, cmd, cfg)
 		},
 	}
 	flags := cmd.Flags()
@@ -61,7 +62,7 @@ imitate, their names.`,
 	flags.BoolVar(&cfg.Thorough, "thorough", false, "let users look at everything, too")
 	flags.BoolVar(&cfg.Invented, "invented", false, "let a hostile user report under 50 names, too")
 	flags.StringVar(&kind, "attack", "", "inject hostile tools: "+strings.Join(attack.Kinds(), ", "))
-	fixed(cmd, "attack", attack.Kinds()...)
+	program.Fixed(cmd, "attack", attack.Kinds()...)
 	for _, flag := range []string{"rounds", "users", "drift", "silent", "thorough"} {
 		cmd.MarkFlagsMutuallyExclusive("attack", flag)
 	}
@@ -69,57 +70,55 @@ imitate, their names.`,
 	return cmd
 }
 
-func (c *console) attack(cmd *cobra.Command, cfg evaluator.AttackConfig) (err error) {
+func simulateAttack(t *program.Terminal, cmd *cobra.Command, cfg evaluator.AttackConfig) (err error) {
 	if !slices.Contains(attack.Kinds(), cfg.Kind) {
-		return misused(cmd, "--attack is %q; it is one of %s", cfg.Kind, strings.Join(attack.Kinds(), ", "))
+		return program.Misused(cmd, "--attack is %q; it is one of %s", cfg.Kind, strings.Join(attack.Kinds(), ", "))
 	}
 	if cfg.Seeds < 1 {
-		return misused(cmd, "--seeds is at least 1")
+		return program.Misused(cmd, "--seeds is at least 1")
 	}
 	if cfg.Config, err = modelConfig(cmd); err != nil {
 		return err
 	}
-	report, finish := c.stages()
+	report, finish := t.Stages()
 	out, err := evaluator.Attack(cmd.Context(), cfg, report)
 	finish()
 	if err != nil {
 		return err
 	}
-	return c.show(out, func() { c.printAttacked(out) })
+	return t.Show(out, func() {
+		t.Printf("%s: %d tools, %d queries, of which the attacker knows half; seeds: %d\n", out.Dataset, out.Tools, out.Queries, out.Seeds)
+		t.Printf("before the attack: a right tool among the first five for %.1f %% of the queries, NDCG@10 %.4f\n\n", 100*out.Right, out.NDCG)
+		table := program.NewTable("FORM", "PROVIDERS", "INJECTED", "FLAGGED", "HIT, KNOWN", "HIT, OTHERS", "RIGHT BEFORE", "RIGHT AFTER", "NDCG@10")
+		percent := func(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
+		for _, f := range out.Forms {
+			table.Add(f.Form, f.Providers, f.Injected, percent(f.Flagged), percent(f.Targeted), percent(f.Others),
+				percent(f.RightBefore), percent(f.Right), fmt.Sprintf("%.4f", f.NDCG))
+		}
+		t.PrintTable(table)
+		t.Printf("\nFLAGGED is percent of the injected tools. HIT is percent of the queries with one of them among the\n")
+		t.Printf("first five; RIGHT, with a right tool there, of the queries that injected tools begin with.\n")
+	})
 }
 
-func (c *console) printAttacked(a *evaluator.Attacked) {
-	c.printf("%s: %d tools, %d queries, of which the attacker knows half; seeds: %d\n", a.Dataset, a.Tools, a.Queries, a.Seeds)
-	c.printf("before the attack: a right tool among the first five for %.1f %% of the queries, NDCG@10 %.4f\n\n", 100*a.Right, a.NDCG)
-	t := newTable("FORM", "PROVIDERS", "INJECTED", "FLAGGED", "HIT, KNOWN", "HIT, OTHERS", "RIGHT BEFORE", "RIGHT AFTER", "NDCG@10")
-	percent := func(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
-	for _, f := range a.Forms {
-		t.add(f.Form, f.Providers, f.Injected, percent(f.Flagged), percent(f.Targeted), percent(f.Others),
-			percent(f.RightBefore), percent(f.Right), fmt.Sprintf("%.4f", f.NDCG))
-	}
-	c.printTable(t)
-	c.printf("\nFLAGGED is percent of the injected tools. HIT is percent of the queries with one of them among the\n")
-	c.printf("first five; RIGHT, with a right tool there, of the queries that injected tools begin with.\n")
-}
-
-func (c *console) simulate(cmd *cobra.Command, cfg evaluator.SimulateConfig) (err error) {
+func simulate(t *program.Terminal, cmd *cobra.Command, cfg evaluator.SimulateConfig) (err error) {
 	if cfg.Seeds < 1 || cfg.Rounds < 0 || cfg.Users < 1 {
-		return misused(cmd, "--seeds and --users are at least 1, and --rounds at least 0")
+		return program.Misused(cmd, "--seeds and --users are at least 1, and --rounds at least 0")
 	}
 	if cfg.Config, err = modelConfig(cmd); err != nil {
 		return err
 	}
-	report, finish := c.stages()
+	report, finish := t.Stages()
 	out, err := evaluator.Simulate(cmd.Context(), cfg, report)
 	finish()
 	if err != nil {
 		return err
 	}
-	return c.show(out, func() { c.printSimulated(out) })
+	return t.Show(out, func() { printSimulated(t, out) })
 }
 
-func (c *console) printSimulated(s *evaluator.Simulated) {
-	c.printf("%s, mean of %d, NDCG@10 on queries that no user asked\n\n", s.Dataset, s.Seeds)
+func printSimulated(t *program.Terminal, s *evaluator.Simulated) {
+	t.Printf("%s, mean of %d, NDCG@10 on queries that no user asked\n\n", s.Dataset, s.Seeds)
 	type row struct {
 		name string
 		of   func(*evaluator.Outcome) float64
@@ -147,47 +146,43 @@ func (c *console) printSimulated(s *evaluator.Simulated) {
 			row{"  one credential for all", func(o *evaluator.Outcome) float64 { return o.InventedAmong.NDCG }})
 	}
 	for _, r := range rows {
-		c.printf("%-24s %7.4f", r.name, r.of(&s.Outcome))
+		t.Printf("%-24s %7.4f", r.name, r.of(&s.Outcome))
 		if margin := s.Margin(r.of); margin > 0 {
-			c.printf(" ± %.4f", margin)
+			t.Printf(" ± %.4f", margin)
 		}
-		c.printf("\n")
+		t.Printf("\n")
 	}
-	c.printf("%-24s %7.4f\n", "share of the gain", s.GainShare)
+	t.Printf("%-24s %7.4f\n", "share of the gain", s.GainShare)
 	if s.Invented.Before > 0 {
-		c.printf("\nThe tool of 50 invented names is among the first five of %.1f %% of the queries, and %.1f %% before;\nwhere all have one credential, of %.1f %%.\n",
+		t.Printf("\nThe tool of 50 invented names is among the first five of %.1f %% of the queries, and %.1f %% before;\nwhere all have one credential, of %.1f %%.\n",
 			100*s.Invented.After, 100*s.Invented.Before, 100*s.InventedAmong.After)
 	}
-	c.printCurve(s.Curve, s.Start, s.FullLabels)
+	printCurve(t, s.Curve, s.Start, s.FullLabels)
 	if d := s.Drift; d != nil {
-		c.printDrift(d)
+		t.Printf("\nA third of the tools replaced at half time: %.4f falls to %.4f and ends at %.4f; full labels %.4f\n", d.Before, d.After, d.End, d.FullLabels)
+		if d.Recovered != nil {
+			t.Printf("90 %% of what it was after %.0f events\n", *d.Recovered)
+		} else {
+			t.Printf("not back at 90 %% of what it was\n")
+		}
+		printCurve(t, d.Curve, d.After, d.Before)
 	}
 }
 
-func (c *console) printDrift(d *evaluator.Drift) {
-	c.printf("\nA third of the tools replaced at half time: %.4f falls to %.4f and ends at %.4f; full labels %.4f\n", d.Before, d.After, d.End, d.FullLabels)
-	if d.Recovered != nil {
-		c.printf("90 %% of what it was after %.0f events\n", *d.Recovered)
-	} else {
-		c.printf("not back at 90 %% of what it was\n")
-	}
-	c.printCurve(d.Curve, d.After, d.Before)
-}
-
-// curveLines is how many points of a curve are printed: a screen of them.
+// curveLines is the number of printed points of a curve: they fit a screen.
 const curveLines = 20
 
 // printCurve draws quality by feedback, between two marks.
-func (c *console) printCurve(curve []evaluator.LearningPoint, low, high float64) {
+func printCurve(t *program.Terminal, curve []evaluator.LearningPoint, low, high float64) {
 	for _, p := range curve {
 		low, high = min(low, p.NDCG), max(high, p.NDCG)
 	}
-	c.printf("\n%8s  %s\n", "feedback", "NDCG@10")
+	t.Printf("\n%8s  %s\n", "feedback", "NDCG@10")
 	for i, p := range curve {
 		if i%(len(curve)/curveLines+1) > 0 && i < len(curve)-1 {
 			continue
 		}
-		c.printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, low, high))
+		t.Printf("%8.0f  %.4f %s\n", p.Events, p.NDCG, bar(p.NDCG, low, high))
 	}
 }
 

@@ -1,11 +1,11 @@
-package main
+package commands
 
 import (
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
 )
 
@@ -15,8 +15,8 @@ type trainFlags struct {
 	out   string
 }
 
-func newTrain(con *console) *cobra.Command {
-	f := trainFlags{train: evaluator.TrainConfig{Settings: evaluation.DefaultSettings()}}
+func newTrain(t *program.Terminal) *cobra.Command {
+	f := trainFlags{train: evaluator.TrainConfig{Settings: evaluator.DefaultSettings()}}
 	cmd := &cobra.Command{
 		Use:   "train DIR",
 		Short: "Learn fusion weights from labelled queries or recorded searches",
@@ -24,46 +24,46 @@ func newTrain(con *console) *cobra.Command {
 by cross-validation what they are worth on queries that they were not learned
 from. The data set is a folder with tools.jsonl and queries.jsonl, or one with
 searches.jsonl and feedback.jsonl, as the topics of these names hold them.
-docs/quality.md describes both.`,
-		Example: `  toolstream train my-tools --out weights.json
-  toolstream eval my-tools --weights weights.json
+docs/evaluate.md describes both.`,
+		Example: `  toolstream-lab train my-tools --out weights.json
+  toolstream-lab eval my-tools --weights weights.json
   toolstream weights promote weights.json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.train.Dir = args[0]
 			}
-			return con.train(cmd, f)
+			return train(t, cmd, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.train.Dir, "dataset", "", "folder with what is learned from, as DIR")
+	flags.StringVar(&f.train.Dir, "dataset", "", "folder with the data set to learn from, as DIR")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
 	flags.Uint64Var(&f.train.Seed, "seed", 0, "decides the order of the pairs")
-	for _, c := range evaluation.Choices() {
+	for _, c := range evaluator.Choices() {
 		switch c.Name {
 		case "documents", "queries", "retrieval", "usage":
 			flags.StringVar(c.Value(&f.train.Settings), c.Name, c.Values[0], "as for eval: "+strings.Join(c.Values, ", "))
 		}
 	}
-	flags.StringVar(&f.train.Settings.Split, "split", evaluation.All, "only the queries of this split")
+	flags.StringVar(&f.train.Settings.Split, "split", evaluator.All, "only the queries of this split")
 	addModelFlags(cmd)
 	return cmd
 }
 
-func (c *console) train(cmd *cobra.Command, f trainFlags) (err error) {
+func train(t *program.Terminal, cmd *cobra.Command, f trainFlags) (err error) {
 	if f.train.Dir == "" {
-		return misused(cmd, "name the folder with what is learned from")
+		return program.Misused(cmd, "name the folder with the data set to learn from")
 	}
-	f.train.Settings.Weights = evaluation.Learned
+	f.train.Settings.Weights = evaluator.Learned
 	if err := f.train.Settings.Validate(); err != nil {
-		return usageError{err, cmd.CommandPath()}
+		return program.Wrong(cmd, err)
 	}
 	if f.train.Config, err = modelConfig(cmd); err != nil {
 		return err
 	}
-	report, finish := c.stages()
-	trained, err := evaluator.Train(cmd.Context(), f.train, report)
+	progress, finish := t.Stages()
+	trained, err := evaluator.Train(cmd.Context(), f.train, progress)
 	finish()
 	if err != nil {
 		return err
@@ -71,13 +71,11 @@ func (c *console) train(cmd *cobra.Command, f trainFlags) (err error) {
 	if err := writeWeights(f.out, trained.Weights); err != nil {
 		return err
 	}
-	return c.show(trained, func() { c.printTrained(trained) })
-}
-
-func (c *console) printTrained(t *evaluator.Trained) {
-	c.printWeights(t.Weights)
-	c.printf("\nlearned from %d pairs\n", t.Pairs)
-	if m := t.CrossValidated; m != nil {
-		c.printf("cross-validated ndcg@10 %.4f, recall@10 %.4f\n", m.Of("ndcg@10"), m.Of("recall@10"))
-	}
+	return t.Show(trained, func() {
+		program.Weights(t, trained.Weights)
+		t.Printf("\nlearned from %d pairs\n", trained.Pairs)
+		if m := trained.CrossValidated; m != nil {
+			t.Printf("cross-validated ndcg@10 %.4f, recall@10 %.4f\n", m.Of("ndcg@10"), m.Of("recall@10"))
+		}
+	})
 }

@@ -1,10 +1,11 @@
-package main
+package commands
 
 import (
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
@@ -19,7 +20,7 @@ type tuneFlags struct {
 	confidence bool
 }
 
-func newTune(con *console) *cobra.Command {
+func newTune(t *program.Terminal) *cobra.Command {
 	var f tuneFlags
 	cmd := &cobra.Command{
 		Use:   "tune DIR…",
@@ -28,14 +29,14 @@ func newTune(con *console) *cobra.Command {
 that serve as long as nothing is learned. Every set counts the same, a flat
 optimum wins over a narrow one, and for each set it is told how weights do on it
 that were searched for without it.`,
-		Example: `  toolstream tune sets/* --model static --out weights.json`,
+		Example: `  toolstream-lab tune sets/* --model static --out weights.json`,
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return con.tune(cmd, args, f) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return tune(t, cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	addModelFlags(cmd)
 	flags.StringVar(&f.begin, "begin", fusion.BuiltinName, "preset to begin with")
-	flags.StringVar(&f.cache, "cache", "", "folder in which vectors are kept for the next time")
+	flags.StringVar(&f.cache, "cache", "", "folder that keeps vectors for the next time")
 	flags.StringVar(&f.out, "out", "", "write the weights to this file")
 	flags.BoolVar(&f.rerank, "rerank", false, "train the classifier of reranking instead, and print it")
 	flags.BoolVar(&f.confidence, "confidence", false, "fit the models of confidence instead, and print them")
@@ -45,23 +46,23 @@ that were searched for without it.`,
 	return cmd
 }
 
-func (c *console) tune(cmd *cobra.Command, dirs []string, f tuneFlags) error {
+func tune(t *program.Terminal, cmd *cobra.Command, dirs []string, f tuneFlags) error {
 	cfg, err := modelConfig(cmd)
 	if err != nil {
 		return err
 	}
 	if f.rerank {
-		return c.tuneRerank(cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
+		return tuneRerank(t, cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
 	}
 	if f.confidence {
-		return c.tuneConfidence(cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
+		return tuneConfidence(t, cmd, evaluator.TuneConfig{Dirs: dirs, Config: cfg, Cache: f.cache})
 	}
 	begin, err := fusion.Preset(f.begin)
 	if err != nil {
-		return usageError{err, cmd.CommandPath()}
+		return program.Wrong(cmd, err)
 	}
-	report, finish := c.stages()
-	tuned, err := evaluator.Tune(cmd.Context(), evaluator.TuneConfig{Dirs: dirs, Begin: begin, Config: cfg, Cache: f.cache}, report)
+	progress, finish := t.Stages()
+	tuned, err := evaluator.Tune(cmd.Context(), evaluator.TuneConfig{Dirs: dirs, Begin: begin, Config: cfg, Cache: f.cache}, progress)
 	finish()
 	if err != nil {
 		return err
@@ -69,69 +70,67 @@ func (c *console) tune(cmd *cobra.Command, dirs []string, f tuneFlags) error {
 	if err := writeWeights(f.out, tuned.Weights); err != nil {
 		return err
 	}
-	return c.show(tuned, func() { c.printTuned(tuned) })
-}
-
-func (c *console) printTuned(tuned *evaluator.Tuned) {
-	c.printWeights(tuned.Weights)
-	c.printf("\n")
-	table := newTable("SET", "BEFORE", "AFTER", "LEFT OUT")
-	mean := evaluator.TuneResult{Set: "mean", LeftOut: new(float64)}
-	for _, s := range tuned.Sets {
-		if s.LeftOut == nil {
-			s.LeftOut = &s.After // of a single set there is no other
+	return t.Show(tuned, func() {
+		program.Weights(t, tuned.Weights)
+		t.Printf("\n")
+		table := program.NewTable("SET", "BEFORE", "AFTER", "LEFT OUT")
+		mean := evaluator.TuneResult{Set: "mean", LeftOut: new(float64)}
+		for _, s := range tuned.Sets {
+			if s.LeftOut == nil {
+				s.LeftOut = &s.After // a single set has no others to learn from
+			}
+			n := float64(len(tuned.Sets))
+			mean.Before, mean.After, *mean.LeftOut = mean.Before+s.Before/n, mean.After+s.After/n, *mean.LeftOut+*s.LeftOut/n
+			table.Add(s.Set, fmt.Sprintf("%.4f", s.Before), fmt.Sprintf("%.4f", s.After), fmt.Sprintf("%.4f", *s.LeftOut))
 		}
-		n := float64(len(tuned.Sets))
-		mean.Before, mean.After, *mean.LeftOut = mean.Before+s.Before/n, mean.After+s.After/n, *mean.LeftOut+*s.LeftOut/n
-		table.add(s.Set, fmt.Sprintf("%.4f", s.Before), fmt.Sprintf("%.4f", s.After), fmt.Sprintf("%.4f", *s.LeftOut))
-	}
-	table.add(mean.Set, fmt.Sprintf("%.4f", mean.Before), fmt.Sprintf("%.4f", mean.After), fmt.Sprintf("%.4f", *mean.LeftOut))
-	c.printTable(table)
+		table.Add(mean.Set, fmt.Sprintf("%.4f", mean.Before), fmt.Sprintf("%.4f", mean.After), fmt.Sprintf("%.4f", *mean.LeftOut))
+		t.PrintTable(table)
+	})
 }
 
 // tuneRerank trains the classifier of reranking.
-func (c *console) tuneRerank(cmd *cobra.Command, cfg evaluator.TuneConfig) error {
-	report, finish := c.stages()
-	tuned, err := evaluator.TuneRerank(cmd.Context(), cfg, report)
+func tuneRerank(t *program.Terminal, cmd *cobra.Command, cfg evaluator.TuneConfig) error {
+	progress, finish := t.Stages()
+	tuned, err := evaluator.TuneRerank(cmd.Context(), cfg, progress)
 	finish()
 	if err != nil {
 		return err
 	}
-	return c.show(tuned, func() {
-		table := newTable("SPLIT", "MADE OF", "ONE OWNER", "QUERIES", "OFF", "SINGLE", "MULTI", "AUTO", "LEFT OUT")
+	return t.Show(tuned, func() {
+		table := program.NewTable("SPLIT", "MADE OF", "ONE OWNER", "QUERIES", "OFF", "SINGLE", "MULTI", "AUTO", "LEFT OUT")
 		for _, g := range tuned.Groups {
-			table.add(g.Split, g.Made, g.OneOwner, g.Queries, fmt.Sprintf("%.4f", g.Off), fmt.Sprintf("%+.4f", g.Single-g.Off),
+			table.Add(g.Split, g.Made, g.OneOwner, g.Queries, fmt.Sprintf("%.4f", g.Off), fmt.Sprintf("%+.4f", g.Single-g.Off),
 				fmt.Sprintf("%+.4f", g.Multi-g.Off), fmt.Sprintf("%+.4f", g.Auto-g.Off), fmt.Sprintf("%+.4f", g.LeftOut-g.Off))
 		}
-		c.printTable(table)
-		c.printf("\n%+v\n", tuned.Classifier)
+		t.PrintTable(table)
+		t.Printf("\n%+v\n", tuned.Classifier)
 	})
 }
 
 // tuneConfidence fits the models of confidence.
-func (c *console) tuneConfidence(cmd *cobra.Command, cfg evaluator.TuneConfig) error {
-	report, finish := c.stages()
-	tuned, err := evaluator.TuneConfidence(cmd.Context(), cfg, report)
+func tuneConfidence(t *program.Terminal, cmd *cobra.Command, cfg evaluator.TuneConfig) error {
+	progress, finish := t.Stages()
+	tuned, err := evaluator.TuneConfidence(cmd.Context(), cfg, progress)
 	finish()
 	if err != nil {
 		return err
 	}
-	return c.show(tuned, func() {
+	return t.Show(tuned, func() {
 		for _, m := range tuned.Models {
-			c.printf("by %s\n\n", m.By)
-			table := newTable("SET", "QUERIES", "FIRST RIGHT", "MEAN", "ECE", "BRIER", "TEN RIGHT", "ECE", "BRIER", "NOTHING FITS", "FOREIGN", "NOTHING FITS")
+			t.Printf("by %s\n\n", m.By)
+			table := program.NewTable("SET", "QUERIES", "FIRST RIGHT", "MEAN", "ECE", "BRIER", "TEN RIGHT", "ECE", "BRIER", "NOTHING FITS", "FOREIGN", "NOTHING FITS")
 			for _, s := range m.Sets {
-				table.add(s.Set, s.Queries, decimal(s.First.Right), decimal(s.First.Mean), decimal(s.First.ECE), decimal(s.First.Brier),
+				table.Add(s.Set, s.Queries, decimal(s.First.Right), decimal(s.First.Mean), decimal(s.First.ECE), decimal(s.First.Brier),
 					decimal(s.Ten.Right), decimal(s.Ten.ECE), decimal(s.Ten.Brier), decimal(s.NothingFits), s.Foreign, decimal(s.Refused))
 			}
-			c.printTable(table)
-			c.printf("\n")
-			bins := newTable("CONFIDENCE", "SHARE", "MEAN", "RIGHT")
+			t.PrintTable(table)
+			t.Printf("\n")
+			bins := program.NewTable("CONFIDENCE", "SHARE", "MEAN", "RIGHT")
 			for i, b := range m.Bins {
-				bins.add(fmt.Sprintf("%.1f to %.1f", float64(i)/10, float64(i+1)/10), decimal(b.Share), decimal(b.Mean), decimal(b.Right))
+				bins.Add(fmt.Sprintf("%.1f to %.1f", float64(i)/10, float64(i+1)/10), decimal(b.Share), decimal(b.Mean), decimal(b.Right))
 			}
-			c.printTable(bins)
-			c.printf("\n%+v\n\n", m.Model)
+			t.PrintTable(bins)
+			t.Printf("\n%+v\n\n", m.Model)
 		}
 	})
 }

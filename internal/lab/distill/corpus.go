@@ -2,19 +2,20 @@ package distill
 
 import (
 	"cmp"
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// How much of a text is learned, in words: what follows adds little to the
-// meaning of the whole and much to the teacher's work.
+// How much of a text is learned, in words: the rest adds little to the meaning of the whole
+// and much to the teacher's work.
 const (
 	maxWords         = 70
 	maxSentenceWords = 40
@@ -23,16 +24,16 @@ const (
 // Text is a text to learn.
 type Text struct {
 	Text string
-	// Group is whose text it is: a vendor's, an author's. A word that only one
-	// group uses is likely a name. Empty: no group, as of a text made of others.
+	// Group is the vendor or author of the text. A word that only one group uses is likely a name.
+	// Empty: no group, as for a text made of others.
 	Group string
 	// General marks general language, not of tools.
 	General bool
 }
 
-// Corpus gathers the texts to learn, each once. The zero value is empty and
-// ready. What it makes of a document depends on the document alone, so that a
-// corpus that has grown asks the teacher only for what is new.
+// Corpus gathers the texts to learn, each once. The zero value is empty and ready. The texts
+// of a document depend on the document alone, so a corpus that has grown asks the teacher only
+// for the new texts.
 type Corpus struct {
 	// PerGroup bounds the documents that are taken of one group; 0: all.
 	PerGroup int
@@ -93,7 +94,7 @@ func (c *Corpus) addSentences(group, description string, sentences []string, dic
 	if order := imperative(first); order != "" {
 		c.requests = append(c.requests, order)
 		if dice.Float64() < 0.6 {
-			c.add(group, request(order, dice))
+			c.add(group, fmt.Sprintf(pick(dice, askings[:]), order))
 		}
 	}
 }
@@ -136,7 +137,7 @@ func hash64(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s)) // a hash takes everything
 	x := h.Sum64()
-	// FNV's high bits say little of short texts: finish as MurmurHash3 does.
+	// FNV's high bits are weak for short texts: finish as MurmurHash3 does.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

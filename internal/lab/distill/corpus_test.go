@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -119,9 +120,7 @@ func wordnet(t *testing.T, noun string) string {
 		"data.noun":   noun,
 		"data.verb":   "", "data.adj": "", "data.adv": "",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -131,9 +130,7 @@ func TestWordNet(t *testing.T) {
 		"00000001 06 n 02 toolbox 0 tool_chest 0 000 | a box for what workmen use; \"he opened his toolbox\"\n"+
 		"00000002 06 n 01 tool 0 000 | a thing to work with\n")
 	c := &Corpus{}
-	if err := c.AddWordNet(dir); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.AddWordNet(dir))
 	if got := c.Lemmas(); !slices.Equal(got, []string{"tool", "toolbox"}) {
 		t.Errorf("lemmas %q", got)
 	}

@@ -1,10 +1,9 @@
 package distill
 
 import (
-	"math/rand/v2"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/models/static"
 )
 
 // entry is a row that a text's sum has, and how often.
@@ -61,16 +60,6 @@ func newKind(word string, rows map[string]int, buckets int) kind {
 		k.grams = append(k.grams, entry{int32(len(rows)) + int32(b), 1 / float32(len(found))})
 	}
 	return k
-}
-
-// epoch decides for each word whether it goes through its row or its n-grams: a
-// random part of those with rows, and all without.
-func (f *features) epoch(dice *rand.Rand) []bool {
-	through := make([]bool, len(f.kinds))
-	for i, k := range f.kinds {
-		through[i] = k.row < 0 || dice.Float64() < drop
-	}
-	return through
 }
 
 // append appends the rows of a text to out.

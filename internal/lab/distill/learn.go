@@ -1,15 +1,14 @@
-// Package distill makes a static model (package static) from texts and one or
-// more teachers: any embedder.Model, the more expensive the better worth it.
-// The method is that of Model2Vec (Tulkens and van Dongen 2024) with a
-// regression behind it: rows of words begin as what the teacher says of the
-// word alone, reduced by principal components and weighted by rarity (Arora et
-// al. 2017, "A simple but tough-to-beat baseline for sentence embeddings"), and
-// are then trained until the sum over a text points where the teacher's vector
-// of that text points. A random tenth of the words goes through their n-grams
-// in every epoch, so that unknown words come to mean something too.
+// Package distill makes a static model (package static) from texts and one or more teachers:
+// any embedder.Model, the more expensive the better worth it. It follows Model2Vec (Tulkens
+// and van Dongen 2024), with a regression after it. The row of a word begins as the teacher's
+// vector of the word alone, reduced by principal components and weighted by rarity (Arora et
+// al. 2017, "A simple but tough-to-beat baseline for sentence embeddings"). Then the rows are
+// trained until the sum over a text points in the direction of the teacher's vector of that
+// text. A random tenth of the words goes through their n-grams in every epoch, so that unknown
+// words get a meaning too.
 //
-// The same texts, teachers and settings give the same bytes, whatever the
-// number of processors.
+// The same texts, teachers and settings give the same bytes, whatever the number of
+// processors.
 package distill
 
 import (
@@ -19,13 +18,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/models/static"
 )
 
-// Config says what is made.
+// Config configures the model to make.
 type Config struct {
 	Name       string   // of the model
-	Licences   []string // of what it is made from, for the file
+	Licences   []string // of the sources, for the file
 	Dimensions int      // never more than the teachers have together
 	Rows       int      // of words and n-grams
 	MinGroups  int      // how many groups must use a word for a row of its own
@@ -35,19 +34,19 @@ type Config struct {
 
 const (
 	bucketShare = 0.25  // part of the rows that n-grams share
-	maxLemmas   = 12000 // words of the dictionary to learn beside
+	maxLemmas   = 12000 // words of the dictionary that are learned as well
 	maxHeldOut  = 4000  // texts that are not learned but measured, at most a twentieth
-	teacherSize = 512   // texts that a teacher is given at once: what a kill can lose
+	teacherSize = 512   // texts per call of a teacher: a kill loses at most one call
 )
 
-// Teacher is what is learned from. Vectors need not have length 1.
+// Teacher is a model to learn from. Vectors need not have length 1.
 type Teacher interface {
 	Name() string
 	Dimensions() int
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Deps are what a model is made from.
+// Deps are the teachers and the texts to make a model from.
 type Deps struct {
 	Teachers []Teacher // at least one
 	Texts    []Text
@@ -55,7 +54,7 @@ type Deps struct {
 	Progress func(step string, done, total int)
 }
 
-// Report says what came out.
+// Report is the result of a distillation.
 type Report struct {
 	Texts   int     `json:"texts"`       // learned from
 	HeldOut int     `json:"held_out"`    // measured with
@@ -91,11 +90,11 @@ func Distil(ctx context.Context, cfg Config, deps Deps) ([]byte, Report, error) 
 	return w.finish(ctx)
 }
 
-// work is a model in the making.
+// work is the state of a distillation.
 type work struct {
 	cfg    Config
 	deps   Deps
-	held   int // of the texts, the first so many are measured with
+	held   int // the first so many texts are for measuring
 	report Report
 
 	vocabulary vocabulary
@@ -187,7 +186,13 @@ func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
 	if len(learned) == 0 {
 		return nil, w.report, errors.New("no text has a word to learn")
 	}
-	t := newTrainer(w.cfg, f, w.targets, rows)
+	t := &trainer{
+		cfg: w.cfg, features: f, targets: w.targets, rows: rows,
+		first: newMatrix(rows.rows(), rows.cols), second: newMatrix(rows.rows(), rows.cols),
+		entries:  make([][]entry, perStep),
+		gradient: newMatrix(perStep, rows.cols),
+		uses:     make([][]use, rows.rows()),
+	}
 	w.report.Loss, err = t.run(ctx, learned, func(done, total int) { w.deps.Progress("training", done, total) })
 	if err != nil {
 		return nil, w.report, err
@@ -206,11 +211,11 @@ func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
 	return data, w.report, nil
 }
 
-// rare is the part of all words at which a word counts half.
+// rare is the share of all words that halves the weight of a word.
 const rare = 1e-3
 
-// initial returns the rows to begin with: of a word what the teachers say of it
-// alone, the rarer the longer; of n-grams nearly nothing.
+// initial returns the rows to begin with: for a word its vector by the teachers, the rarer the
+// longer; for n-grams nearly nothing.
 func (w *work) initial() matrix {
 	d := w.targets.cols
 	rows := newMatrix(len(w.vocabulary.words)+w.buckets, d)

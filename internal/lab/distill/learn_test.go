@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func quiet(string, int, int) {}
@@ -42,9 +43,7 @@ func TestDistil(t *testing.T) {
 			steps[step] = true
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if report.Cosine < 0.99 || report.Cosine <= report.Start || report.Overlap < 0.7 {
 		t.Errorf("learned badly: %+v", report)
 	}
@@ -56,10 +55,7 @@ func TestDistil(t *testing.T) {
 			t.Errorf("no progress of %q", want)
 		}
 	}
-	m, err := static.Parse(string(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Value(static.Parse(string(data)))(t)
 	if i := m.Info(); i.Dimensions != 24 || len(i.Teachers) != 2 || math.Abs(i.Cosine-report.Cosine) > 1e-9 {
 		t.Errorf("%+v", i)
 	}
@@ -81,9 +77,7 @@ func TestSameBytesOnAnyMachine(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		cfg.Seed = seed
 		data, _, err := Distil(context.Background(), cfg, Deps{Teachers: []Teacher{&concepts{name: "one", dims: 40}}, Texts: sentences(800), Progress: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return data
 	}
 	one, four, other := run(1, 1), run(4, 1), run(1, 2)
@@ -149,9 +143,7 @@ func TestDimensionsAreTheTeachers(t *testing.T) {
 	data, report, err := Distil(context.Background(), cfg, Deps{
 		Teachers: []Teacher{&concepts{name: "one", dims: 12}}, Texts: sentences(200), Progress: quiet,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if m, err := static.Parse(string(data)); err != nil || m.Dimensions() != 12 || report.Kept != 1 {
 		t.Errorf("%+v (%v)", report, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/models/static"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/models/static"
 )
 
-// quantise rounds v to 8 bits and returns what they count.
+// quantise rounds v to 8 bits and returns the scale.
 func quantise(out []int8, v []float32) float32 {
 	var top float32
 	for _, x := range v {

@@ -6,7 +6,7 @@ import (
 
 const (
 	pcaSample     = 20000 // rows that the components are found from
-	pcaSpare      = 16    // columns beyond those wanted, so that these converge
+	pcaSpare      = 16    // extra columns, so that the wanted columns converge
 	pcaIterations = 20
 )
 
@@ -22,7 +22,11 @@ type projection struct {
 // single components; cosines do not see the difference.
 func principal(rows matrix, d int, seed uint64) projection {
 	if d >= rows.cols {
-		return identity(rows.cols)
+		p := projection{newMatrix(rows.cols, rows.cols), 1}
+		for i := range rows.cols {
+			p.basis.row(i)[i] = 1
+		}
+		return p
 	}
 	c := covariance(rows)
 	k := min(d+pcaSpare, rows.cols)
@@ -45,14 +49,6 @@ func principal(rows matrix, d int, seed uint64) projection {
 	return projection{basis, energy(c, basis)}
 }
 
-func identity(n int) projection {
-	p := projection{newMatrix(n, n), 1}
-	for i := range n {
-		p.basis.row(i)[i] = 1
-	}
-	return p
-}
-
 // covariance returns the mean of the outer products of an even sample of rows.
 func covariance(rows matrix) matrix {
 	n := min(rows.rows(), pcaSample)
@@ -72,8 +68,8 @@ func covariance(rows matrix) matrix {
 	return c
 }
 
-// orthonormalise makes the rows orthonormal, each against those before it,
-// twice, as once is not enough in 32 bits (Giraud et al. 2005).
+// orthonormalise makes the rows orthonormal, each against all rows before it, twice, because
+// once is not enough in 32 bits (Giraud et al. 2005).
 func orthonormalise(q matrix) {
 	for i := range q.rows() {
 		v := q.row(i)

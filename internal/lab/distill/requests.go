@@ -8,12 +8,12 @@ import (
 	"unicode"
 )
 
-// maxRequestWords bounds the part of a request that says what is wanted.
+// maxRequestWords bounds the words of a request's imperative.
 const maxRequestWords = 28
 
-// imperative returns what a description says a tool does as an order to do it:
-// "Returns the users of a team." becomes "return the users of a team". It
-// returns "" where the text does not begin with what can be a verb.
+// imperative turns a description's statement into an order: "Returns the users of a team."
+// becomes "return the users of a team". It returns "" if the first word of the text cannot be
+// a verb.
 func imperative(s string) string {
 	words := strings.Fields(strings.TrimRight(s, ".!? "))
 	if len(words) < 2 {
@@ -55,11 +55,6 @@ var askings = [...]string{
 	"Can you %s?", "I need to %s.", "I want to %s", "please %s", "how do I %s", "help me %s for my project",
 	"Could you %s and tell me the result?", "%s", "I would like to %s today", "show me how to %s",
 	"Is there a way to %s?", "I'm trying to %s, what should I use?",
-}
-
-// request puts an order into the words of a user who asks.
-func request(order string, dice *rand.Rand) string {
-	return fmt.Sprintf(pick(dice, askings[:]), order)
 }
 
 var (

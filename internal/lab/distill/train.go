@@ -31,23 +31,13 @@ type trainer struct {
 	entries  [][]entry // of each text of the batch
 	gradient matrix    // of each text's sum
 	touched  []int32   // rows that the batch uses
-	uses     [][]use   // of each row, empty where it is not touched
+	uses     [][]use   // of each row, empty if the batch does not touch it
 }
 
 // use is a text of the batch that a row is part of.
 type use struct {
 	text   int32
 	weight float32
-}
-
-func newTrainer(cfg Config, f *features, targets, rows matrix) *trainer {
-	return &trainer{
-		cfg: cfg, features: f, targets: targets, rows: rows,
-		first: newMatrix(rows.rows(), rows.cols), second: newMatrix(rows.rows(), rows.cols),
-		entries:  make([][]entry, perStep),
-		gradient: newMatrix(perStep, rows.cols),
-		uses:     make([][]use, rows.rows()),
-	}
 }
 
 // run trains on the given texts and returns the mean loss, 1 - cosine, of the
@@ -59,7 +49,12 @@ func (t *trainer) run(ctx context.Context, texts []int, progress func(done, tota
 	t.steps = perEpoch * t.cfg.Epochs
 	var loss float64
 	for range t.cfg.Epochs {
-		through := t.features.epoch(dice)
+		// A random part of the words with rows, and every word without a row, goes through its
+		// n-grams in this epoch.
+		through := make([]bool, len(t.features.kinds))
+		for i, k := range t.features.kinds {
+			through[i] = k.row < 0 || dice.Float64() < drop
+		}
 		dice.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 		loss = 0
 		for b := range perEpoch {
@@ -112,8 +107,8 @@ func (t *trainer) push(g []float32, entries []entry, target []float32, n float32
 	return 1 - float64(cosine)
 }
 
-// invert finds which texts use each row, in the order of the texts, so that
-// gradients add up the same way every time.
+// invert finds the texts that use each row, in the order of the texts, so that gradients add
+// up the same way every time.
 func (t *trainer) invert(n int) {
 	t.touched = t.touched[:0]
 	for i := range n {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/models/static"
 )
 
 const (
-	// A text about tools counts more than one of general language for which
-	// words get rows: that is what will be embedded.
+	// When words are chosen for rows, a text about tools counts more than general language,
+	// because the model will embed tools.
 	toolCount    = 3
 	generalCount = 1
 	// minCount is how often a word must count to have a row, or be learned by
@@ -18,7 +18,7 @@ const (
 	minCount = 2
 )
 
-// vocabulary is which words have rows, and how often words occur.
+// vocabulary holds the words that have rows, and how often words occur.
 type vocabulary struct {
 	words []string // the most frequent first
 	rows  map[string]int
@@ -33,12 +33,11 @@ type usage struct {
 	known  bool   // in general language
 }
 
-// chooseWords returns the n words that count most, of those that two groups
-// use or general language does: what one vendor alone says is likely a name.
-// With minGroups 1, every
-// word that counts at least twice may have a row. Where the texts have fewer
-// such words there are fewer rows: rows for lemmas that they do not have took
-// from the n-grams what these learn of unknown words, and found fewer tools.
+// chooseWords returns the n words that count most, from the words that at least two groups or
+// general language use: a word of a single vendor is likely a name. With minGroups 1, every
+// word that counts at least twice may have a row. If the texts have fewer such words, there
+// are fewer rows: rows for lemmas without a text kept the n-grams from learning unknown words,
+// and found fewer tools.
 func chooseWords(texts []Text, lemmas []string, n, minGroups int) vocabulary {
 	used := countWords(texts, lemmas)
 	total := 0
@@ -97,8 +96,8 @@ func (u *usage) see(t Text) {
 	u.count += toolCount
 }
 
-// alone returns the words that are learned by themselves too: those with rows,
-// and lemmas, so that n-grams come to mean what words with them mean.
+// alone returns the words that are also learned by themselves: words with rows, and lemmas, so
+// that n-grams get the meaning of the words that contain them.
 func (v vocabulary) alone(lemmas []string, n int) []string {
 	var out []string
 	seen := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// sense is one meaning of WordNet's: what words express it and what it is.
+// sense is one meaning in WordNet: its words and its definition.
 type sense struct {
 	words    []string
 	gloss    string
@@ -20,7 +20,7 @@ type sense struct {
 	uses     int // of all its words, in the texts that were counted
 }
 
-// maxSenses is how many senses are taken, the most used.
+// maxSenses bounds the senses that are taken, the most used first.
 const maxSenses = 25000
 
 // AddWordNet adds general English from the database of WordNet 3 in a folder

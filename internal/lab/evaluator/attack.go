@@ -14,19 +14,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/lab/attack"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
 )
 
-// AttackConfig says what is attacked and how.
+// AttackConfig configures an attack.
 type AttackConfig struct {
 	Dir    string // of the data set: labelled queries
 	Kind   string // one of attack.Kinds
@@ -34,8 +33,8 @@ type AttackConfig struct {
 	Config config.Config
 }
 
-// Attacked is what an attack comes to. Of the queries every second one, by chance, is known
-// to the attacker; shares are of queries.
+// Attacked is the result of an attack. The attacker knows half of the queries, chosen by
+// chance; shares are of queries.
 type Attacked struct {
 	Dataset string        `json:"dataset"`
 	Tools   int           `json:"tools"`
@@ -44,33 +43,33 @@ type Attacked struct {
 	Right   float64       `json:"right"`   // with a right tool among the first five, before the attack
 	NDCG    float64       `json:"ndcg@10"` // before the attack
 	Forms   []AttackedBy  `json:"forms"`
-	before  []rankedFirst // beside queries
+	before  []rankedFirst // one per query
 }
 
-// AttackedBy is what one form of an attack comes to, in the mean of the seeds.
+// AttackedBy is the result of one form of an attack, in the mean of the seeds.
 type AttackedBy struct {
 	Form        string  `json:"form"`
 	Providers   string  `json:"providers"`    // of the injected tools: one, or each its own
 	Injected    int     `json:"injected"`     // tools
 	Flagged     float64 `json:"flagged"`      // share of them that have a flag
-	Targeted    float64 `json:"targeted"`     // share of what the attacker knows with an injected tool among the first five
-	Others      float64 `json:"others"`       // the same, of what he does not know
-	RightBefore float64 `json:"right_before"` // of what the attacker meant, with a right tool among the first five
+	Targeted    float64 `json:"targeted"`     // share of the known queries with an injected tool among the first five
+	Others      float64 `json:"others"`       // the same, of the unknown queries
+	RightBefore float64 `json:"right_before"` // share of the targeted queries with a right tool among the first five
 	Right       float64 `json:"right"`        // the same, under attack
 	NDCG        float64 `json:"ndcg@10"`      // of all, under attack
 }
 
-// firstFive is how many results an agent is taken to look at.
+// firstFive is the number of results that an agent is assumed to look at.
 const firstFive = 5
 
 // attacker is the provider of injected tools, or the beginning of its name.
 const attacker = "attacker"
 
-// Attack injects one tool for each hundred of a data set, made to be found where nobody
-// wants them, and reports what searches answer then. The same arguments give the same
-// answer. Progress may be nil.
+// Attack injects one tool for each hundred of a data set, made to be found by queries that do
+// not want it, and reports the results of searches under attack. The same arguments give the
+// same report. Progress may be nil.
 func Attack(ctx context.Context, cfg AttackConfig, progress func(stage string, done, total int)) (*Attacked, error) {
-	e := &evaluator{EvalConfig: EvalConfig{Dir: cfg.Dir, Settings: evaluation.DefaultSettings(), Config: cfg.Config}, EvalDeps: EvalDeps{Progress: progress}}
+	e := &evaluator{EvalConfig: EvalConfig{Dir: cfg.Dir, Settings: DefaultSettings(), Config: cfg.Config}, EvalDeps: EvalDeps{Progress: progress}}
 	if err := e.open(); err != nil {
 		return nil, err
 	}
@@ -79,14 +78,14 @@ func Attack(ctx context.Context, cfg AttackConfig, progress func(stage string, d
 	return &a.out, err
 }
 
-// attacked carries one attack.
+// attacked is the state of an attack.
 type attacked struct {
 	*evaluator
 	cfg AttackConfig
 	out Attacked
 }
 
-// rankedFirst is what a search answers first.
+// rankedFirst describes the first results of a search.
 type rankedFirst struct {
 	right, injected bool // among the first five
 	ndcg            float64
@@ -151,7 +150,7 @@ func (a *attacked) inject(ctx context.Context, form attack.Form, seed uint64, by
 	return nil
 }
 
-// add adds what was found in one run to the means of a form.
+// add adds the results of one run to the means of a form.
 func (a *attacked) add(by *AttackedBy, found []rankedFirst, known []bool, meant map[string]bool, injected []events.Change) {
 	seeds, all := float64(a.cfg.Seeds), len(a.queries)
 	of := map[bool]int{}
@@ -186,7 +185,7 @@ func share(holds bool, of int) float64 {
 	return 1 / float64(of)
 }
 
-// answering returns the first tool that a query asks for, nil where it is not in the set.
+// answering returns the first tool that a query asks for, nil if the set lacks it.
 func (a *attacked) answering(i int) *schema.Document {
 	for _, label := range a.queries[i].Labels {
 		if label.Relevance <= 0 {
@@ -202,7 +201,7 @@ func (a *attacked) answering(i int) *schema.Document {
 	return nil
 }
 
-// made takes documents the way of the pipeline, to their vectors.
+// made takes documents through the pipeline, up to their vectors.
 func (a *attacked) made(ctx context.Context, documents []attack.Document, each bool) ([]events.Change, error) {
 	r := reader{first: uint64(len(a.indexed))}
 	for i, d := range documents {
@@ -226,7 +225,7 @@ func (a *attacked) made(ctx context.Context, documents []attack.Document, each b
 	return out, err
 }
 
-// under answers all queries with what is injected among the tools of the set.
+// under answers all queries with the injected tools added to the set.
 func (a *attacked) under(ctx context.Context, injected []events.Change) (found []rankedFirst, err error) {
 	dir, err := os.MkdirTemp(a.dir, "attack-")
 	if err != nil {
@@ -246,7 +245,7 @@ func (a *attacked) under(ctx context.Context, injected []events.Change) (found [
 	return a.searched(ctx, q)
 }
 
-// searched returns what searches answer to the queries.
+// searched returns the first results of all queries.
 func (a *attacked) searched(ctx context.Context, q *query.Service) ([]rankedFirst, error) {
 	return each(ctx, a.evaluator, func(i int) (out rankedFirst, err error) {
 		resp, err := q.Search(ctx, identity.Anybody, schema.SearchRequest{Query: a.queries[i].Text, K: looked, Rerank: schema.Rerank(a.Config.Query.Rerank)})
@@ -267,8 +266,8 @@ func (a *attacked) searched(ctx context.Context, q *query.Service) ([]rankedFirs
 	})
 }
 
-// rightOf returns the tool of a result that query i asks for: the one shown, or one that
-// is said to do the same.
+// rightOf returns the tool of a result that query i asks for: the shown tool, or an
+// alternative of it.
 func (a *attacked) rightOf(i int, r schema.Result) string {
 	for _, other := range r.AlsoOfferedBy {
 		if a.judgments[i].Gain(r.ID) == 0 && a.judgments[i].Gain(other.ID) > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/lab/attack"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestAttackSaysWhatSearchesAnswer(t *testing.T) {
@@ -12,10 +13,7 @@ func TestAttackSaysWhatSearchesAnswer(t *testing.T) {
 	cfg := AttackConfig{Dir: dir, Kind: attack.Flood, Seeds: 2, Config: evalConfig(t, dir, nil).Config}
 	attacked := func() *Attacked {
 		t.Helper()
-		a, err := Attack(t.Context(), cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := check.Value(Attack(t.Context(), cfg, nil))(t)
 		return a
 	}
 	open, held := cfg.Config, cfg.Config

@@ -7,23 +7,22 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// TunedRerank is what the training of the classifier of reranking came to.
+// TunedRerank is the result of training the classifier of reranking.
 type TunedRerank struct {
 	Classifier rerank.Classifier `json:"classifier"`
 	Groups     []RerankGroup     `json:"groups"`
 }
 
-// RerankGroup is what reranking does to the NDCG@5 of queries of one kind, in the mean.
+// RerankGroup is the effect of reranking on the NDCG@5 of queries of one kind, in the mean.
 type RerankGroup struct {
-	Split    string  `json:"split"` // that they are from: what is left out together
+	Split    string  `json:"split"` // of its queries; a split is left out as a whole
 	Made     string  `json:"made"`  // of one of its queries each, of two, of three, or of two of one owner
 	OneOwner bool    `json:"one_owner"`
 	Queries  int     `json:"queries"`
@@ -31,7 +30,7 @@ type RerankGroup struct {
 	Single   float64 `json:"single"`
 	Multi    float64 `json:"multi"`
 	Auto     float64 `json:"auto"`     // as the classifier chooses
-	LeftOut  float64 `json:"left_out"` // as one chooses that was trained without the split
+	LeftOut  float64 `json:"left_out"` // as a classifier trained without the split chooses
 
 	seen []observation
 }
@@ -48,11 +47,11 @@ func TuneRerank(ctx context.Context, cfg TuneConfig, progress func(stage string,
 	t := &TunedRerank{}
 	for _, dir := range cfg.Dirs {
 		e := &evaluator{
-			EvalConfig: EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
+			EvalConfig: EvalConfig{Dir: dir, Settings: DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
 			EvalDeps:   EvalDeps{Progress: progress},
 		}
-		e.Settings.Rerank = evaluation.Auto
-		e.Config.Rerank.Model = "off" // what is judged moves with and without reordering
+		e.Settings.Rerank = Auto
+		e.Config.Rerank.Model = "off" // observations compare rankings with and without moves, without a model
 		groups, err := e.observe(ctx)
 		if err != nil {
 			return nil, err
@@ -82,7 +81,7 @@ func (e *evaluator) observe(ctx context.Context) ([]RerankGroup, error) {
 	for _, q := range e.queries {
 		splits[q.Split] = append(splits[q.Split], q)
 	}
-	pairs := e.pairs()
+	pairs := pairsByOwner(e.queries, e.owners)
 	e.queries, e.judgments = nil, nil
 	for split, queries := range splits {
 		for made, list := range map[string][]dataset.Query{
@@ -106,7 +105,7 @@ func (e *evaluator) observe(ctx context.Context) ([]RerankGroup, error) {
 	})
 	var groups []RerankGroup
 	for i, o := range seen {
-		k, one := kinds[e.queries[i].ID], len(e.owning(i)) == 1
+		k, one := kinds[e.queries[i].ID], len(owning(&e.queries[i], e.owners)) == 1
 		at := slices.IndexFunc(groups, func(g RerankGroup) bool { return g.Split == k.split && g.Made == k.made && g.OneOwner == one })
 		if at < 0 {
 			at, groups = len(groups), append(groups, RerankGroup{Split: k.split, Made: k.made, OneOwner: one})
@@ -114,18 +113,23 @@ func (e *evaluator) observe(ctx context.Context) ([]RerankGroup, error) {
 		groups[at].seen = append(groups[at].seen, o)
 	}
 	for i := range groups {
-		groups[i].sum()
+		g := &groups[i] // the means of its observations
+		g.Queries = len(g.seen)
+		for _, o := range g.seen {
+			n := float64(g.Queries)
+			g.Off, g.Single, g.Multi = g.Off+o.off/n, g.Single+o.single/n, g.Multi+o.multi/n
+		}
 	}
 	slices.SortStableFunc(groups, func(a, b RerankGroup) int { return cmp.Or(cmp.Compare(a.Split, b.Split), cmp.Compare(a.Made, b.Made)) })
 	return groups, err
 }
 
-// pairs returns by split tasks of two queries that the same one owner answers.
-func (e *evaluator) pairs() map[string][]dataset.Query {
+// pairsByOwner returns by split tasks of two queries that the same owner answers.
+func pairsByOwner(queries []dataset.Query, owners map[string]string) map[string][]dataset.Query {
 	type key struct{ split, owner string }
 	before, pairs := map[key][]dataset.Query{}, map[string][]dataset.Query{}
-	for i, q := range e.queries {
-		owning := e.owning(i)
+	for _, q := range queries {
+		owning := owning(&q, owners)
 		if len(owning) != 1 {
 			continue
 		}
@@ -140,7 +144,7 @@ func (e *evaluator) pairs() map[string][]dataset.Query {
 	return pairs
 }
 
-// observed is how many candidates a query has: as many as a search for ten results.
+// observed is the number of candidates per query: as many as a search for ten results has.
 const observed = 120
 
 func (e *evaluator) observation(ctx context.Context, i int) (o observation, err error) {
@@ -153,7 +157,7 @@ func (e *evaluator) observation(ctx context.Context, i int) (o observation, err 
 		return o, err
 	}
 	step := found.Steps[0]
-	step.Signals = ranking.Signals{Suppliers: e.suppliersOf}
+	step.Signals = ranking.Signals{Suppliers: e.suppliers}
 	ranked := ranking.Rank(step.Candidates, &model, step.Signals)
 	rerank := func(way schema.Rerank) []ranking.Ranked {
 		if err != nil {
@@ -167,28 +171,18 @@ func (e *evaluator) observation(ctx context.Context, i int) (o observation, err 
 		return out
 	}
 	rerank(schema.RerankAuto)
-	o.off, o.single, o.multi = e.ndcg5(i, ranked), e.ndcg5(i, rerank(schema.RerankSingle)), e.ndcg5(i, rerank(schema.RerankMulti))
+	ndcg5 := func(ranked []ranking.Ranked) float64 {
+		var first []relevance.Ranked
+		for _, r := range ranked[:min(len(ranked), 5)] {
+			first = append(first, relevance.Ranked{ID: r.ID, Score: r.Score})
+		}
+		return relevance.Judge(e.queries[i].ID, e.judgments[i], first).Metrics.Of("ndcg@5")
+	}
+	o.off, o.single, o.multi = ndcg5(ranked), ndcg5(rerank(schema.RerankSingle)), ndcg5(rerank(schema.RerankMulti))
 	return o, err
 }
 
-func (e *evaluator) ndcg5(i int, ranked []ranking.Ranked) float64 {
-	var places []relevance.Ranked
-	for _, r := range ranked[:min(len(ranked), 5)] {
-		places = append(places, relevance.Ranked{ID: r.ID, Score: r.Score})
-	}
-	return relevance.Judge(e.queries[i].ID, e.judgments[i], places).Metrics.Of("ndcg@5")
-}
-
-// sum sets the means of what was seen.
-func (g *RerankGroup) sum() {
-	g.Queries = len(g.seen)
-	for _, o := range g.seen {
-		n := float64(g.Queries)
-		g.Off, g.Single, g.Multi = g.Off+o.off/n, g.Single+o.single/n, g.Multi+o.multi/n
-	}
-}
-
-// by is the mean NDCG@5 where a classifier chooses.
+// by is the mean NDCG@5 if a classifier chooses.
 func (g *RerankGroup) by(c *rerank.Classifier) (mean float64) {
 	for _, o := range g.seen {
 		ndcg := o.off
@@ -251,8 +245,8 @@ func kindOf(g RerankGroup) int {
 	return 0
 }
 
-// bound returns the largest bound, never among them, with which the groups gain almost as
-// much in the mean as with any: what is doubtful in other sets stays as it is.
+// bound returns the largest bound whose mean gain over the groups is almost the best, never if
+// no bound gains. A large bound leaves doubtful queries of other sets alone.
 func bound(groups []RerankGroup, with func(at float64) rerank.Classifier) float64 {
 	gain := func(at float64) (sum float64) {
 		c := with(at)

@@ -8,16 +8,15 @@ import (
 
 	"github.com/sourcegraph/conc/iter"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// TunedConfidence is what fitting the models of confidence came to.
+// TunedConfidence is the result of fitting the models of confidence.
 type TunedConfidence struct {
 	Models []TunedModel `json:"models"` // by meaning and words, and by words alone
 }
@@ -39,12 +38,12 @@ type Calibration struct {
 	First   Figures `json:"first"`   // of first results
 	Ten     Figures `json:"ten"`     // of the first ten
 
-	NothingFits float64 `json:"nothing_fits"` // share of the queries with a label among the first ten to which nothing is said to fit
+	NothingFits float64 `json:"nothing_fits"` // share of the queries with a label among the first ten that are said to have no fitting tool
 	Foreign     int     `json:"foreign"`      // queries that no tool of the set is for
-	Refused     float64 `json:"refused"`      // share of these to which nothing is said to fit
+	Refused     float64 `json:"refused"`      // share of these that are said to have no fitting tool
 }
 
-// Figures are how well confidence agrees with what is right.
+// Figures describe how well confidence agrees with the labels.
 type Figures struct {
 	Right float64 `json:"right"` // share of results that are labelled
 	Mean  float64 `json:"mean"`  // confidence
@@ -65,24 +64,25 @@ type judgedResult struct {
 	right    bool
 }
 
-// asked is what the queries of one set found among the tools of another, or its own.
+// asked holds the results that the queries of a set found among the tools of another set, or
+// of its own.
 type asked struct {
 	set, of string
 	queries []dataset.Query
-	foreign bool             // none of the tools is for any of the queries
+	foreign bool             // no tool is for any of the queries
 	results [][]judgedResult // the first ten of each query
 }
 
 // What the models are fitted to.
 const (
 	firstTen      = 10
-	manyTimes     = 8   // as many tools has a set whose queries are foreign to another one
-	foreignWeight = 0.3 // of all foreign queries of one set, where its own count 1
+	manyTimes     = 8   // a set with so many times the tools has foreign queries
+	foreignWeight = 0.3 // of all foreign queries of a set, if its own count 1
 )
 
-// TuneConfidence fits the models of confidence to the first ten results of the queries of
-// data sets. Foreign are queries without a label, and those of a set that is eight times as
-// large: what a large registry is asked, a small one seldom answers.
+// TuneConfidence fits the models of confidence to the first ten results of the queries of data
+// sets. Foreign queries are queries without a label, and the queries of a set that is eight
+// times as large: a small registry seldom has an answer to a large registry's queries.
 func TuneConfidence(ctx context.Context, cfg TuneConfig, progress func(stage string, done, total int)) (*TunedConfidence, error) {
 	sets, err := labelledSets(cfg, progress)
 	if err != nil {
@@ -120,7 +120,7 @@ func labelledSets(cfg TuneConfig, progress func(stage string, done, total int)) 
 	var sets []labelledSet
 	for _, dir := range cfg.Dirs {
 		s := labelledSet{evaluator: &evaluator{
-			EvalConfig: EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
+			EvalConfig: EvalConfig{Dir: dir, Settings: DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
 			EvalDeps:   EvalDeps{Progress: progress},
 		}}
 		var err error
@@ -149,7 +149,7 @@ func labelledSets(cfg TuneConfig, progress func(stage string, done, total int)) 
 	return sets, nil
 }
 
-// toAsk returns what is asked of a set's tools.
+// toAsk returns the queries to ask of a set's tools.
 func (s *labelledSet) toAsk(sets []labelledSet) []asked {
 	list := []asked{{set: s.set.Name, of: s.set.Name, queries: s.labelled}, {set: s.set.Name, of: s.set.Name, queries: s.unlabelled, foreign: true}}
 	for i := range sets {
@@ -160,7 +160,7 @@ func (s *labelledSet) toAsk(sets []labelledSet) []asked {
 	return slices.DeleteFunc(list, func(a asked) bool { return len(a.queries) == 0 })
 }
 
-// ask returns what the first results of queries say of themselves, ranked by words alone
+// ask returns the confidence evidence of the first results of queries, ranked by words alone
 // or by vectors, too.
 func (s *labelledSet) ask(ctx context.Context, queries []dataset.Query, words bool) ([][]judgedResult, error) {
 	model, err := s.baseModel()
@@ -183,7 +183,7 @@ func (s *labelledSet) ask(ctx context.Context, queries []dataset.Query, words bo
 			found.Scale = ranking.Scale{}
 		}
 		judgments := relevance.JudgeTools(q.Labels)
-		ranked := ranking.Rank(found.Steps[0].Candidates, &model, ranking.Signals{Suppliers: s.suppliersOf})
+		ranked := ranking.Rank(found.Steps[0].Candidates, &model, ranking.Signals{Suppliers: s.suppliers})
 		for j := range ranked[:min(len(ranked), firstTen)] {
 			out[i] = append(out[i], judgedResult{ranked[j].Evidence(&model, found.Scale), judgments.Gain(ranked[j].ID) > 0})
 		}
@@ -191,8 +191,8 @@ func (s *labelledSet) ask(ctx context.Context, queries []dataset.Query, words bo
 	return out, errors.Join(errs...)
 }
 
-// tunedModel fits a model to all of what was asked, and measures on each set one that was
-// fitted without it. On a single set it measures the model that serves.
+// tunedModel fits a model to all queries. It measures on each set a model that was fitted
+// without that set; on a single set it measures the model that serves.
 func tunedModel(by string, all []asked, vectors bool) TunedModel {
 	t := TunedModel{By: by, Model: fitConfidence(all)}
 	var sets []string
@@ -212,7 +212,15 @@ func tunedModel(by string, all []asked, vectors bool) TunedModel {
 				c.add(&a, &model)
 			}
 			if a.set == set && !a.foreign {
-				t.addBins(&a, &model, 1/float64(len(sets)))
+				weight := 1 / float64(len(sets))
+				n := 0.
+				for _, results := range a.results {
+					n += float64(len(results))
+				}
+				for _, r := range slices.Concat(a.results...) {
+					p := model.Of(r.evidence)
+					t.Bins[binOf(p)].add(p, rightness(r), weight/n)
+				}
 			}
 		}
 		t.Sets = append(t.Sets, c)
@@ -252,7 +260,7 @@ func (c *Calibration) add(a *asked, m *ranking.Confidence) {
 	c.First, c.Ten = figuresOf(first, m), figuresOf(ten, m)
 }
 
-// figuresOf compares confidence with what is right.
+// figuresOf compares confidence with the labels.
 func figuresOf(results []judgedResult, m *ranking.Confidence) (f Figures) {
 	var bins [10]Bin
 	n := float64(len(results))
@@ -276,18 +284,7 @@ func rightness(r judgedResult) float64 {
 
 func binOf(p float64) int { return min(int(p*10), 9) }
 
-// add adds a result of some weight; means are sums until all are there.
+// add adds a result of some weight; means are sums until all results are added.
 func (b *Bin) add(confidence, right, weight float64) {
 	b.Share, b.Mean, b.Right = b.Share+weight, b.Mean+weight*confidence, b.Right+weight*right
-}
-
-func (t *TunedModel) addBins(a *asked, m *ranking.Confidence, weight float64) {
-	n := 0.
-	for _, results := range a.results {
-		n += float64(len(results))
-	}
-	for _, r := range slices.Concat(a.results...) {
-		p := m.Of(r.evidence)
-		t.Bins[binOf(p)].add(p, rightness(r), weight/n)
-	}
 }

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
 )
 
 // drawnResults returns results of which the model's share is right.

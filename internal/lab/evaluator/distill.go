@@ -10,33 +10,28 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/cli/importer"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/lab/distill"
 	"github.com/toolstream/toolstream/internal/lab/vectorcache"
+	"github.com/toolstream/toolstream/internal/server/embedding"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// DistillSource is a file of texts to learn from.
-type DistillSource struct {
-	Name string // path or URL; empty for standard input
-	Open func(context.Context) (io.ReadCloser, error)
-}
-
-// DistillConfig says what a static model is made from, and how.
+// DistillConfig configures the making of a static model.
 type DistillConfig struct {
-	Config   config.Config // where models lie, and the endpoint of the teacher http
+	Config   config.Config // folder of models, and the endpoint of the teacher http
 	Model    distill.Config
 	Teachers []string // as in embedder.model
 	Cache    string   // folder for the teachers' vectors
 
-	Language string // BCP 47: leave out documents known to be in another one; empty: none
+	Language string // BCP 47: leave out documents known to be in another language; empty: keep all
 	PerGroup int    // documents of one vendor at most; 0: all
 	WordNet  string // folder of WordNet's database; empty: none
 }
 
-// DistillReport says what came out.
+// DistillReport is the result of making a static model.
 type DistillReport struct {
 	distill.Report
 	Documents int `json:"documents"` // tools that were read
@@ -44,10 +39,10 @@ type DistillReport struct {
 	Unread    int `json:"unread"`    // documents that could not be
 }
 
-// Distill makes a static model and returns its file. The texts are those that
-// the embedder would read of the documents in the sources, with requests made
-// of them; a source of another kind gives a text a line.
-func Distill(ctx context.Context, cfg DistillConfig, sources []DistillSource, progress func(stage string, done, total int)) (file []byte, report DistillReport, err error) {
+// Distill makes a static model and returns its file. It learns the texts that the embedder
+// would read of the documents in the sources, and requests made of them. A source of another
+// kind gives one text a line.
+func Distill(ctx context.Context, cfg DistillConfig, sources []importer.Source, progress func(stage string, done, total int)) (file []byte, report DistillReport, err error) {
 	c := &distill.Corpus{PerGroup: cfg.PerGroup}
 	for i, s := range sources {
 		progress("reading", i, len(sources))
@@ -95,15 +90,16 @@ func openTeacher(ctx context.Context, cfg DistillConfig, name string) (*vectorca
 	return cached, func() error { return errors.Join(cached.Close(), closer.Close()) }, nil
 }
 
-// readTexts adds what a source holds. Only what is unreadable as a whole is an
-// error; documents that are none are counted.
-func readTexts(ctx context.Context, c *distill.Corpus, language string, s DistillSource, report *DistillReport) error {
+// readTexts adds the texts of a source. It returns an error only if the source as a whole is
+// unreadable, and counts the unreadable documents.
+func readTexts(ctx context.Context, c *distill.Corpus, language string, s importer.Source, report *DistillReport) error {
 	r, err := s.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer r.Close() // only read
-	if isLines(s.Name) {
+	ending := strings.ToLower(filepath.Ext(strings.TrimSuffix(s.Name, ".gz")))
+	if ending == ".txt" || ending == ".text" {
 		return readLines(c, s.Name, r, report)
 	}
 	for item, problem := range formats.Read(r, formats.Options{Source: s.Name}) {
@@ -121,17 +117,11 @@ func readTexts(ctx context.Context, c *distill.Corpus, language string, s Distil
 		}
 		report.Documents++
 		if language == "" || doc.Language == "" || sameLanguage(doc.Language, language) {
-			c.AddDocument(vendor(item.Provider), &doc)
+			vendor, _, _ := strings.Cut(item.Provider, "/")
+			c.AddDocument(vendor, &doc)
 		}
 	}
 	return nil
-}
-
-// vendor returns the part of an owner's id that is the vendor's: what stands
-// before the first slash.
-func vendor(provider string) string {
-	before, _, _ := strings.Cut(provider, "/")
-	return before
 }
 
 func sameLanguage(a, b string) bool {
@@ -140,12 +130,6 @@ func sameLanguage(a, b string) bool {
 		return primary
 	}
 	return first(a) == first(b)
-}
-
-// isLines reports whether a file is plain text, a text a line.
-func isLines(name string) bool {
-	ending := strings.ToLower(filepath.Ext(strings.TrimSuffix(name, ".gz")))
-	return ending == ".txt" || ending == ".text"
 }
 
 // maxTextLine is the longest line that is read whole.

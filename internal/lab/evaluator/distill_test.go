@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
+	"github.com/toolstream/toolstream/internal/cli/importer"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/embedding"
 	"github.com/toolstream/toolstream/internal/lab/distill"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/internal/server/embedding"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // teacherFile writes a model of a few words, and n-grams that tell the rest
@@ -32,63 +34,49 @@ func teacherFile(t *testing.T) string {
 		table.Rows[i*d+i%d] = 100
 		table.Rows[i*d+i/d%d] -= 60
 	}
-	data, err := table.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := check.Value(table.Encode())(t)
 	path := filepath.Join(t.TempDir(), "teacher.static")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
-func source(name, content string) DistillSource {
-	return DistillSource{Name: name, Open: func(context.Context) (io.ReadCloser, error) {
+func source(name, content string) importer.Source {
+	return importer.Source{Name: name, Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(content)), nil
 	}}
 }
 
 func distillConfig(t *testing.T, teacher string) DistillConfig {
 	t.Helper()
-	cfg, err := config.Load("", map[string]any{"data": t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", map[string]any{"data": t.TempDir()}))(t)
 	return DistillConfig{
 		Config: cfg, Teachers: []string{teacher}, Cache: t.TempDir(),
 		Model: distill.Config{Name: "mine", Dimensions: 8, Rows: 200, Epochs: 2, MinGroups: 1},
 	}
 }
 
-func sources() []DistillSource {
+func sources() []importer.Source {
 	var tools, lines strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&tools, `{"id":"t%d","provider":"vendor%d/api","documentation":{"name":"get_thing_%d","description":"Returns the thing number %d of the weather in words.","inputSchema":{"type":"object"}}}`+"\n", i, i%4, i, i)
 		fmt.Fprintf(&lines, "what is forecast number %d\n", i)
 	}
-	return []DistillSource{source("tools.jsonl", tools.String()), source("lines.txt", lines.String())}
+	return []importer.Source{source("tools.jsonl", tools.String()), source("lines.txt", lines.String())}
 }
 
 func TestDistillMakesAModelThatServes(t *testing.T) {
 	cfg := distillConfig(t, "static:"+teacherFile(t))
 	stages := map[string]bool{}
 	file, report, err := Distill(t.Context(), cfg, sources(), func(stage string, _, _ int) { stages[stage] = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if report.Documents != 40 || report.Lines != 40 || report.Unread != 0 || report.Texts < 80 || !stages["training"] {
 		t.Errorf("%+v, %v", report, stages)
 	}
 	path := filepath.Join(t.TempDir(), "mine.static")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, file, 0o600))
 	cfg.Config.Embedder.Model = "static:" + path
 	model, closer, err := embedding.Open(t.Context(), cfg.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer closer.Close()
 	vectors, err := model.Embed(t.Context(), []string{"the weather"})
 	if err != nil || len(vectors[0]) != 8 || !strings.HasPrefix(model.Name(), "static:mine@") {
@@ -101,9 +89,7 @@ func TestDistillReadsDocumentsFromStandardInput(t *testing.T) {
 	var report DistillReport
 	docs := `{"name":"weather","description":"The forecast of a city."}
 {"name":"tides","description":"When the water is high."}`
-	if err := readTexts(t.Context(), &distill.Corpus{}, "", source("", docs), &report); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, readTexts(t.Context(), &distill.Corpus{}, "", source("", docs), &report))
 	if report.Documents != 2 || report.Lines != 0 {
 		t.Errorf("%+v", report)
 	}
@@ -112,9 +98,7 @@ func TestDistillReadsDocumentsFromStandardInput(t *testing.T) {
 func TestDistillRefuses(t *testing.T) {
 	good := teacherFile(t)
 	notOne := filepath.Join(t.TempDir(), "foreign")
-	if err := os.WriteFile(notOne, []byte("something else"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(notOne, []byte("something else"), 0o600))
 	nothing := func(string, int, int) {}
 	if _, _, err := Distill(t.Context(), distillConfig(t, "static:"+notOne), sources(), nothing); !errors.Is(err, static.ErrForeign) {
 		t.Errorf("a foreign teacher: %v", err)
@@ -125,8 +109,8 @@ func TestDistillRefuses(t *testing.T) {
 	if _, _, err := Distill(t.Context(), distillConfig(t, "static:"+good), nil, nothing); err == nil {
 		t.Error("nothing to learn from: no error")
 	}
-	broken := DistillSource{Name: "x.jsonl", Open: func(context.Context) (io.ReadCloser, error) { return nil, os.ErrPermission }}
-	if _, _, err := Distill(t.Context(), distillConfig(t, "static:"+good), []DistillSource{broken}, nothing); !errors.Is(err, os.ErrPermission) {
+	broken := importer.Source{Name: "x.jsonl", Open: func(context.Context) (io.ReadCloser, error) { return nil, os.ErrPermission }}
+	if _, _, err := Distill(t.Context(), distillConfig(t, "static:"+good), []importer.Source{broken}, nothing); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("an unreadable source: %v", err)
 	}
 	cfg := distillConfig(t, "static:"+good)
@@ -142,9 +126,7 @@ func TestDistillLeavesOtherLanguagesOut(t *testing.T) {
 	c := &distill.Corpus{}
 	var report DistillReport
 	for _, doc := range []string{german, english} {
-		if err := readTexts(t.Context(), c, "en-GB", source("tool.json", doc), &report); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, readTexts(t.Context(), c, "en-GB", source("tool.json", doc), &report))
 	}
 	var all string
 	for _, x := range c.Texts() {

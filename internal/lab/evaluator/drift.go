@@ -5,26 +5,25 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
-	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// How what is right changes.
+// The size of a drift, and the quality that counts as recovered.
 const (
-	changing  = 3   // one in so many of the tools that are asked for hands that over
-	near      = 50  // rank up to which another tool is near
+	changing  = 3   // one in so many of the labelled tools hands its labels over
+	near      = 50  // lowest rank of a successor
 	recovered = 0.9 // of the quality before
 )
 
-// Drift is how learning follows when what is right changes at half time: of the
-// tools that are asked for a third is not right any more, and for each another one
-// is that ranks near it. NDCG@10, means over the seeds.
+// Drift describes how learning follows a change of the labels at half time: a third of the
+// labelled tools become wrong, and each is replaced by a tool that ranks near it. NDCG@10,
+// means over the seeds.
 type Drift struct {
-	Before     float64  `json:"before"`              // at half time, of what was right until then
-	After      float64  `json:"after"`               // at half time, of what is right from then on
+	Before     float64  `json:"before"`              // at half time, by the labels until then
+	After      float64  `json:"after"`               // at half time, by the labels from then on
 	End        float64  `json:"end"`                 // in the end
 	FullLabels float64  `json:"full_labels"`         // learned from all labels as they are from then on
 	Recovered  *float64 `json:"recovered,omitempty"` // feedback events from half time until 90 % of Before; nil: not so far
@@ -32,7 +31,7 @@ type Drift struct {
 	Curve []LearningPoint `json:"-"` // half time is there twice
 }
 
-// settle reads from the curve when what was lost is back.
+// settle reads from the curve when the lost quality is back.
 func (d *Drift) settle(half int) {
 	d.Before, d.After, d.End = atEnd(d.Curve[:half+1]), d.Curve[half+1].NDCG, atEnd(d.Curve)
 	for _, p := range d.Curve[half+1:] {
@@ -44,7 +43,7 @@ func (d *Drift) settle(half int) {
 	}
 }
 
-// drift is how learning follows with one seed: its curve, and what all labels bring.
+// drift describes how learning follows with one seed: its curve, and the NDCG by all labels.
 func (s *simulator) drift(ctx context.Context, seed uint64, base *fusion.Model, at split) (*Drift, error) {
 	to := successors(slices.Concat(at.train, at.test), rand.New(rand.NewPCG(seed, 1<<33)))
 	later := &split{relabelled(at.train, to), relabelled(at.test, to)}
@@ -56,10 +55,10 @@ func (s *simulator) drift(ctx context.Context, seed uint64, base *fusion.Model, 
 	return &Drift{FullLabels: full, Curve: t.curve}, err
 }
 
-// successors chooses a third of the tools that are asked for, and for each the tool
-// that takes its place: of those that stay and are not asked for beside it, the one
-// that ranks first where it is asked for.
-func successors(samples []evaluation.Sample, rng *rand.Rand) map[string]string {
+// successors chooses a third of the tools that queries ask for, and a successor for each. The
+// successor is the best ranked tool for the same queries that stays and that none of them asks
+// for.
+func successors(samples []Sample, rng *rand.Rand) map[string]string {
 	asking := map[string][]int{} // by tool, the samples
 	var tools []string
 	for i := range samples {
@@ -89,9 +88,9 @@ func successors(samples []evaluation.Sample, rng *rand.Rand) map[string]string {
 	return to
 }
 
-// successor returns the tool that stands nearest to the top of the samples, by the
-// sum of 1/rank, and that none of them asks for; empty where none is near.
-func successor(samples []evaluation.Sample, asking []int, taken map[string]bool) string {
+// successor returns the best ranked tool of the samples, by the sum of 1/rank, that none of
+// them asks for. It returns "" if no such tool is near.
+func successor(samples []Sample, asking []int, taken map[string]bool) string {
 	asked := map[string]bool{}
 	for _, i := range asking {
 		for _, label := range samples[i].Query.Labels {
@@ -114,7 +113,7 @@ func successor(samples []evaluation.Sample, asking []int, taken map[string]bool)
 }
 
 // relabelled returns the samples with others in place of the tools that they ask for.
-func relabelled(samples []evaluation.Sample, to map[string]string) []evaluation.Sample {
+func relabelled(samples []Sample, to map[string]string) []Sample {
 	out := slices.Clone(samples)
 	for i := range out {
 		s := &out[i]

@@ -13,43 +13,42 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/query"
-	"github.com/toolstream/toolstream/services/query/rewriting"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
-// folds is how many folds a data set without any of its own is cut into.
+// folds is the number of folds for a data set without its own.
 const folds = 5
 
-// EvalConfig says what is measured and how.
+// EvalConfig configures an evaluation.
 type EvalConfig struct {
 	Dir      string // of the data set
-	Settings evaluation.Settings
+	Settings Settings
 	Config   config.Config // chooses the embedding model
 	Cache    string        // folder of vectors for the next evaluation; empty: not stored
 }
 
-// EvalDeps are what an evaluation works with.
+// EvalDeps are the models and the callback of an evaluation.
 type EvalDeps struct {
-	Fit      evaluation.Fit                      // learns for --weights learned; nil: as the trainer does
+	Fit      Fit                                 // learns for --weights learned; nil: as the trainer does
 	LLM      llm.Model                           // fills documents and rewrites queries; nil: both are refused
-	Progress func(stage string, done, total int) // is told how far each stage has come; may be nil
+	Progress func(stage string, done, total int) // reports the progress of each stage; may be nil
 }
 
 // Evaluate measures the ranking of a data set with the code that serves, in
 // this process and in a folder that is removed again. The same data and
 // settings give the same result.
-func Evaluate(ctx context.Context, cfg EvalConfig, deps EvalDeps) (*evaluation.Run, error) {
+func Evaluate(ctx context.Context, cfg EvalConfig, deps EvalDeps) (*Run, error) {
 	e := &evaluator{EvalConfig: cfg, EvalDeps: deps}
 	if err := e.open(); err != nil {
 		return nil, err
@@ -61,21 +60,21 @@ func Evaluate(ctx context.Context, cfg EvalConfig, deps EvalDeps) (*evaluation.R
 	return e.judge(rankings), nil
 }
 
-// evaluator carries one evaluation.
+// evaluator is the state of an evaluation.
 type evaluator struct {
 	EvalConfig
 	EvalDeps
 
 	set       *dataset.Set
 	queries   []dataset.Query
-	judgments []*relevance.Judgments // beside queries
-	owners    map[string]string      // of the tools that name one
+	judgments []*relevance.Judgments // one per query
+	owners    map[string]string      // of the tools that name an owner
 	unused    []fusion.Feature       // that --retrieval leaves out
 	tools     int
-	chosen    []schema.Rank // beside queries, where a search chose what to rank
-	single    []float64     // beside queries: the probability that one owner answers it, where that decided how to rerank
+	chosen    []schema.Rank // one per query, if a search chose what to rank
+	single    []float64     // one per query: the probability that one owner answers it, if that decided how to rerank
 	missing   int           // labels that name no tool of the set
-	whole     int           // queries without steps, where steps are to be searched
+	whole     int           // queries without steps, if steps are to be searched
 	notes     []string
 
 	// Set by openIndex.
@@ -84,17 +83,15 @@ type evaluator struct {
 	encoder   *embedder.Encoder
 	index     *flat.Index
 	query     *query.Service
-	scorer    query.Scorer
-	size      int                         // entities
-	indexed   []events.Change             // what the index was filled with
-	steps     []query.Step                // beside queries: what samples were made of
-	suppliers map[string][]index.Supplier // by tool
-	rewriter  *rewriting.Rewriter         // of --queries llm
+	scorer    search.Scorer
+	size      int               // entities
+	indexed   []events.Change   // the content of the index
+	steps     []search.Step     // one per query: the source of its sample
+	suppliers ranking.Suppliers // looked up once for all queries
+	rewriter  queryRewriter     // of --queries llm
 
-	mu           sync.Mutex // guards what follows
-	unrewritten  int        // queries that could not be rewritten
-	firstFailure error      // of them
-	unranked     error      // why queries could not be reranked
+	mu       sync.Mutex
+	unranked error // why queries could not be reranked; mu guards it
 }
 
 func (e *evaluator) open() (err error) {
@@ -102,7 +99,7 @@ func (e *evaluator) open() (err error) {
 		return err
 	}
 	if e.LLM == nil {
-		switch evaluation.LLM {
+		switch LLM {
 		case e.Settings.Documents:
 			return errors.New("--documents llm needs a language model, and none is configured; rules and recorded need none")
 		case e.Settings.Queries:
@@ -110,9 +107,9 @@ func (e *evaluator) open() (err error) {
 		}
 	}
 	if e.Fit == nil {
-		e.Fit = evaluation.Learn(0)
+		e.Fit = Learn(0)
 	}
-	kind := map[string]string{evaluation.Lexical: ".dense.", evaluation.Dense: ".lexical."}[e.Settings.Retrieval]
+	kind := map[string]string{Lexical: ".dense.", Dense: ".lexical."}[e.Settings.Retrieval]
 	for f := range fusion.FeatureCount {
 		if kind != "" && strings.Contains(f.String(), kind) {
 			e.unused = append(e.unused, f)
@@ -135,7 +132,7 @@ func (e *evaluator) open() (err error) {
 		return err
 	}
 	for _, q := range e.queries {
-		if e.Settings.Queries == evaluation.Recorded && q.Rewritten == nil {
+		if e.Settings.Queries == Recorded && q.Rewritten == nil {
 			return fmt.Errorf("--queries recorded: query %s has no rewritten_query", q.ID)
 		}
 	}
@@ -144,7 +141,7 @@ func (e *evaluator) open() (err error) {
 
 // ofSplit returns the queries of a split.
 func ofSplit(all []dataset.Query, split string) ([]dataset.Query, error) {
-	if split == evaluation.All {
+	if split == All {
 		return all, nil
 	}
 	var chosen []dataset.Query
@@ -158,12 +155,12 @@ func ofSplit(all []dataset.Query, split string) ([]dataset.Query, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no query is of the split %q; there are %q", split, append(known, evaluation.All))
+		return nil, fmt.Errorf("no query is of the split %q; there are %q", split, append(known, All))
 	}
 	return chosen, nil
 }
 
-// judgeable judges the queries and leaves out those that ask for nothing.
+// judgeable judges the queries and drops any query that asks for nothing.
 func (e *evaluator) judgeable() error {
 	there := map[string]bool{}
 	e.owners = map[string]string{}
@@ -176,14 +173,14 @@ func (e *evaluator) judgeable() error {
 			e.owners[tool.ID] = tool.Provider
 		}
 	}
-	if e.Settings.Rank != evaluation.Tools && len(e.owners) == 0 {
+	if e.Settings.Rank != Tools && len(e.owners) == 0 {
 		return fmt.Errorf("--rank %s: no tool of the set names its provider", e.Settings.Rank)
 	}
 	all := e.queries
 	e.queries = nil
 	for _, q := range all {
 		j := relevance.JudgeTools(q.Labels)
-		if e.Settings.Rank != evaluation.Tools {
+		if e.Settings.Rank != Tools {
 			j = relevance.JudgeProviders(q.Labels, e.owners)
 		}
 		if !j.Empty() {
@@ -197,14 +194,8 @@ func (e *evaluator) judgeable() error {
 		return errors.New("no query has a relevant label")
 	}
 	e.chosen, e.single = make([]schema.Rank, len(e.queries)), make([]float64, len(e.queries))
-	e.countMissing(all, there)
-	e.countWhole()
-	return nil
-}
 
-// countMissing counts the labels for which nothing can be found: neither their tool nor
-// an alternative to it is there.
-func (e *evaluator) countMissing(all []dataset.Query, there map[string]bool) {
+	// A label is missing if neither its tool nor an alternative exists.
 	queries := 0
 	for _, q := range all {
 		before := e.missing
@@ -220,21 +211,18 @@ func (e *evaluator) countMissing(all []dataset.Query, there map[string]bool) {
 	if e.missing > 0 {
 		e.note("%d labels of %d queries name tools that are not in the set, so that nothing can be found for them", e.missing, queries)
 	}
-}
 
-// countWhole counts the queries that have no steps, where steps are to be searched.
-func (e *evaluator) countWhole() {
-	if e.Settings.Steps != evaluation.On || e.Settings.Baseline != evaluation.Off || e.Settings.Weights == evaluation.Reference {
-		return
-	}
-	for _, q := range e.queries {
-		if len(stepsToSearch(&q)) == 0 {
-			e.whole++
+	if e.Settings.Steps == On && e.Settings.Baseline == Off && e.Settings.Weights != Reference {
+		for _, q := range e.queries {
+			if len(stepsToSearch(&q)) == 0 {
+				e.whole++
+			}
+		}
+		if e.whole > 0 {
+			e.note("%d of %d queries have no steps and are searched as a whole", e.whole, len(e.queries))
 		}
 	}
-	if e.whole > 0 {
-		e.note("%d of %d queries have no steps and are searched as a whole", e.whole, len(e.queries))
-	}
+	return nil
 }
 
 func (e *evaluator) note(format string, args ...any) {
@@ -250,35 +238,47 @@ func (e *evaluator) progress(stage string, done, total int) {
 // rank returns the rankings of the queries, in their order.
 func (e *evaluator) rank(ctx context.Context) (rankings [][]relevance.Ranked, err error) {
 	switch {
-	case e.Settings.Baseline == evaluation.FullDocument:
+	case e.Settings.Baseline == FullDocument:
 		return e.fullDocument(ctx)
-	case e.Settings.Weights == evaluation.Reference:
+	case e.Settings.Weights == Reference:
 		return e.reference(ctx)
 	}
 	err = e.withIndex(ctx, func() (err error) {
-		if e.Settings.Weights == evaluation.Learned {
-			var samples []evaluation.Sample
+		if e.Settings.Weights == Learned {
+			var samples []Sample
 			if samples, err = e.samples(ctx); err == nil {
 				rankings, err = e.crossValidate(ctx, samples)
 			}
 		} else {
 			rankings, err = e.given(ctx)
 		}
-		e.noteReranked()
-		if e.Settings.Rank == evaluation.Auto {
-			e.noteChosen()
+		if e.Settings.Rerank == Auto {
+			right := 0 // queries for which --rerank auto was right about a single owner
+			for i, p := range e.single {
+				if p >= 0.5 == (len(owning(&e.queries[i], e.owners)) == 1) {
+					right++
+				}
+			}
+			e.notes = append(e.notes, fmt.Sprintf("whether one owner answers a query is told right for %.1f %% of %d queries", 100*float64(right)/float64(len(e.queries)), len(e.queries)))
 		}
-		return errors.Join(err, e.unranked, e.noteUnrewritten())
+		if e.Settings.Rank == Auto {
+			e.notes = append(e.notes, rankNote(e.queries, e.owners, e.chosen))
+		}
+		note, failure := e.rewriter.outcome(len(e.queries))
+		if note != "" {
+			e.notes = append(e.notes, note)
+		}
+		return errors.Join(err, e.unranked, failure)
 	})
 	return rankings, err
 }
 
-func (e *evaluator) judge(rankings [][]relevance.Ranked) *evaluation.Run {
-	run := &evaluation.Run{Notes: e.notes}
+func (e *evaluator) judge(rankings [][]relevance.Ranked) *Run {
+	run := &Run{Notes: e.notes}
 	for i, ranking := range rankings {
 		run.PerQuery = append(run.PerQuery, relevance.Judge(e.queries[i].ID, e.judgments[i], ranking))
 	}
-	run.Result = evaluation.Result{
+	run.Result = Result{
 		Dataset: e.set.Name, Tools: e.tools, Queries: len(e.queries),
 		Settings: e.Settings, Metrics: relevance.MeanOf(run.PerQuery), Missing: e.missing, Whole: e.whole,
 	}

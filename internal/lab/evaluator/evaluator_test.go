@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/trainer/fitting"
 )
 
 // smallSet is a data set of a harbour: a ferry office, a bakery and a lighthouse.
@@ -44,37 +44,26 @@ func smallSet() map[string]string {
 func writeSet(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "harbour")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(dir, 0o700))
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
 
-func evalConfig(t *testing.T, dir string, set func(*evaluation.Settings)) EvalConfig {
+func evalConfig(t *testing.T, dir string, set func(*Settings)) EvalConfig {
 	t.Helper()
-	cfg, err := config.Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg}
+	cfg := check.Value(config.Load("", nil))(t)
+	c := EvalConfig{Dir: dir, Settings: DefaultSettings(), Config: cfg}
 	if set != nil {
 		set(&c.Settings)
 	}
 	return c
 }
 
-func evaluate(t *testing.T, dir string, set func(*evaluation.Settings)) *evaluation.Run {
+func evaluate(t *testing.T, dir string, set func(*Settings)) *Run {
 	t.Helper()
-	run, err := Evaluate(t.Context(), evalConfig(t, dir, set), EvalDeps{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
+	return check.Value(Evaluate(t.Context(), evalConfig(t, dir, set), EvalDeps{}))(t)
 }
 
 func TestEvaluateFindsWhatIsAskedFor(t *testing.T) {
@@ -102,18 +91,18 @@ func TestEvaluateFindsWhatIsAskedFor(t *testing.T) {
 func TestSwitchesOfEvaluate(t *testing.T) {
 	dir := writeSet(t, smallSet())
 	for name, c := range map[string]struct {
-		set     func(*evaluation.Settings)
+		set     func(*Settings)
 		queries int
 		first   string // of query q1
 	}{
-		"lexical":         {func(s *evaluation.Settings) { s.Retrieval = evaluation.Lexical }, 3, "ferry"},
-		"dense":           {func(s *evaluation.Settings) { s.Retrieval = evaluation.Dense }, 3, "ferry"},
-		"recorded":        {func(s *evaluation.Settings) { s.Queries = evaluation.Recorded }, 3, "ferry"},
-		"steps":           {func(s *evaluation.Settings) { s.Steps = evaluation.On }, 3, "ferry"},
-		"providers":       {func(s *evaluation.Settings) { s.Rank = evaluation.Providers }, 3, "harbour"},
-		"split":           {func(s *evaluation.Settings) { s.Split = "one" }, 2, "ferry"},
-		"fulldoc":         {func(s *evaluation.Settings) { s.Baseline = evaluation.FullDocument }, 3, "ferry"},
-		"providers steps": {func(s *evaluation.Settings) { s.Rank, s.Steps = evaluation.Providers, evaluation.On }, 3, "harbour"},
+		"lexical":         {func(s *Settings) { s.Retrieval = Lexical }, 3, "ferry"},
+		"dense":           {func(s *Settings) { s.Retrieval = Dense }, 3, "ferry"},
+		"recorded":        {func(s *Settings) { s.Queries = Recorded }, 3, "ferry"},
+		"steps":           {func(s *Settings) { s.Steps = On }, 3, "ferry"},
+		"providers":       {func(s *Settings) { s.Rank = Providers }, 3, "harbour"},
+		"split":           {func(s *Settings) { s.Split = "one" }, 2, "ferry"},
+		"fulldoc":         {func(s *Settings) { s.Baseline = FullDocument }, 3, "ferry"},
+		"providers steps": {func(s *Settings) { s.Rank, s.Steps = Providers, On }, 3, "harbour"},
 	} {
 		run := evaluate(t, dir, c.set)
 		if run.Queries != c.queries || run.PerQuery[0].ID != "q1" || run.PerQuery[0].Ranking[0].ID != c.first {
@@ -127,7 +116,7 @@ func TestSwitchesOfEvaluate(t *testing.T) {
 func TestEvaluateCountsWhatIsNotThere(t *testing.T) {
 	files := smallSet()
 	files["queries.jsonl"] += `{"id":"q5","query":"a zeppelin to the lighthouse","labels":[{"id":"zeppelin","relevance":1,"alternatives":["balloon"]},{"id":"glider","relevance":2},{"id":"lamp","relevance":1},{"id":"kite","relevance":0}]}` + "\n"
-	run := evaluate(t, writeSet(t, files), func(s *evaluation.Settings) { s.Steps = evaluation.On })
+	run := evaluate(t, writeSet(t, files), func(s *Settings) { s.Steps = On })
 	notes := strings.Join(run.Notes, "\n")
 	if run.Missing != 2 || !strings.Contains(notes, "2 labels of 1 queries name tools that are not in the set") {
 		t.Errorf("%d labels are missing; notes %q", run.Missing, notes)
@@ -135,7 +124,7 @@ func TestEvaluateCountsWhatIsNotThere(t *testing.T) {
 	if run.Whole != 3 || !strings.Contains(notes, "3 of 4 queries have no steps") {
 		t.Errorf("%d queries without steps; notes %q", run.Whole, notes)
 	}
-	whole := evaluate(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Steps, s.Baseline = evaluation.On, evaluation.FullDocument })
+	whole := evaluate(t, writeSet(t, smallSet()), func(s *Settings) { s.Steps, s.Baseline = On, FullDocument })
 	if whole.Missing != 0 || whole.Whole != 0 || len(whole.Notes) != 1 {
 		t.Errorf("%+v, notes %q", whole.Result, whole.Notes)
 	}
@@ -143,24 +132,21 @@ func TestEvaluateCountsWhatIsNotThere(t *testing.T) {
 
 func TestStepsTakeTurns(t *testing.T) {
 	dir := writeSet(t, smallSet())
-	run := evaluate(t, dir, func(s *evaluation.Settings) { s.Steps, s.Split = evaluation.On, "many" })
+	run := evaluate(t, dir, func(s *Settings) { s.Steps, s.Split = On, "many" })
 	got := run.PerQuery[0]
 	if got.Metrics.Of("comp@3") != 1 || len(got.Ranking) != 5 {
 		t.Fatalf("%+v", got)
 	}
-	same := func(_ context.Context, base fusion.Model, train []evaluation.Sample, _ bool) (training.Fitted, error) {
+	same := func(_ context.Context, base fusion.Model, train []Sample, _ bool) (fitting.Fitted, error) {
 		for _, s := range train {
 			if len(s.Candidates) != 5 {
 				t.Errorf("%s is learned from with %d candidates", s.Query.ID, len(s.Candidates))
 			}
 		}
-		return training.Fitted{Model: base}, nil
+		return fitting.Fitted{Model: base}, nil
 	}
-	c := evalConfig(t, dir, func(s *evaluation.Settings) { s.Steps, s.Weights = evaluation.On, evaluation.Learned })
-	learned, err := Evaluate(t.Context(), c, EvalDeps{Fit: same})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := evalConfig(t, dir, func(s *Settings) { s.Steps, s.Weights = On, Learned })
+	learned := check.Value(Evaluate(t.Context(), c, EvalDeps{Fit: same}))(t)
 	if again := learned.PerQuery[1]; !reflect.DeepEqual(again.Ranking, got.Ranking) {
 		t.Errorf("with the same weights learned %+v, want %+v", again.Ranking, got.Ranking)
 	}
@@ -170,8 +156,8 @@ func TestStepsTakeTurns(t *testing.T) {
 // each is judged as what it is.
 func TestRankAuto(t *testing.T) {
 	dir := writeSet(t, smallSet())
-	for _, steps := range []string{evaluation.Off, evaluation.On} {
-		run := evaluate(t, dir, func(s *evaluation.Settings) { s.Rank, s.Steps = evaluation.Auto, steps })
+	for _, steps := range []string{Off, On} {
+		run := evaluate(t, dir, func(s *Settings) { s.Rank, s.Steps = Auto, steps })
 		if one := run.PerQuery[0]; one.Ranking[0].ID != "harbour" || one.Relevant != 1 {
 			t.Errorf("steps %s: a query for one owner is ranked %+v", steps, one.Ranking)
 		}
@@ -188,9 +174,9 @@ func TestRecordedDocumentsReplaceTheFields(t *testing.T) {
 	files := smallSet()
 	files["queries.jsonl"] = `{"id":"q","query":"fly me in a zeppelin from a mooring mast","labels":[{"id":"ferry"}]}`
 	dir := writeSet(t, files)
-	rules := evaluate(t, dir, func(s *evaluation.Settings) { s.Retrieval = evaluation.Lexical })
-	recorded := evaluate(t, dir, func(s *evaluation.Settings) {
-		s.Retrieval, s.Documents = evaluation.Lexical, evaluation.Recorded
+	rules := evaluate(t, dir, func(s *Settings) { s.Retrieval = Lexical })
+	recorded := evaluate(t, dir, func(s *Settings) {
+		s.Retrieval, s.Documents = Lexical, Recorded
 	})
 	if rules.PerQuery[0].Ranking[0].Score > 0 || recorded.PerQuery[0].Hits[0] != 1 || recorded.PerQuery[0].Ranking[0].Score <= 0 {
 		t.Errorf("rules %+v, recorded %+v", rules.PerQuery, recorded.PerQuery)
@@ -208,10 +194,7 @@ func TestSamplesHoldWhatServingRanksBy(t *testing.T) {
 		t.Fatal(len(samples), err)
 	}
 	run := evaluate(t, dir, nil)
-	model, err := fusion.ModelOf(fusion.Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := check.Value(fusion.ModelOf(fusion.Builtin()))(t)
 	for i, s := range samples {
 		for j, r := range ranking.Rank(s.Candidates, &model, ranking.Signals{Suppliers: s.Suppliers}) {
 			if place := run.PerQuery[i].Ranking[j]; place.ID != r.ID || place.Score != r.Score {
@@ -229,7 +212,7 @@ func TestSamplesHoldWhatServingRanksBy(t *testing.T) {
 // fit notes what it was given and gives usage the only say.
 type fit struct{ trained [][]string }
 
-func (f *fit) learn(_ context.Context, base fusion.Model, train []evaluation.Sample, usage bool) (training.Fitted, error) {
+func (f *fit) learn(_ context.Context, base fusion.Model, train []Sample, usage bool) (fitting.Fitted, error) {
 	var ids []string
 	used := &schema.Usage{Schema: schema.UsageSchema, Tenant: "default", Prior: map[string]float64{}}
 	for _, s := range train {
@@ -242,18 +225,15 @@ func (f *fit) learn(_ context.Context, base fusion.Model, train []evaluation.Sam
 	}
 	f.trained = append(f.trained, ids)
 	base.Features = fusion.Features{fusion.UsagePrior: 1}
-	return training.Fitted{Model: base, Usage: used}, nil
+	return fitting.Fitted{Model: base, Usage: used}, nil
 }
 
 func TestLearnedWeightsNeverSeeTheirTest(t *testing.T) {
 	files := smallSet()
 	files["folds.jsonl"] = `{"fold":0,"test":["q1","q4"]}` + "\n" + `{"fold":1,"test":["q2"]}` + "\n" + `{"fold":2,"test":["q3"]}`
 	f := &fit{}
-	c := evalConfig(t, writeSet(t, files), func(s *evaluation.Settings) { s.Weights, s.Usage = evaluation.Learned, evaluation.On })
-	run, err := Evaluate(t.Context(), c, EvalDeps{Fit: f.learn})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := evalConfig(t, writeSet(t, files), func(s *Settings) { s.Weights, s.Usage = Learned, On })
+	run := check.Value(Evaluate(t.Context(), c, EvalDeps{Fit: f.learn}))(t)
 	if want := [][]string{{"q2", "q3"}, {"q1", "q3"}, {"q1", "q2"}}; !reflect.DeepEqual(f.trained, want) {
 		t.Errorf("trained on %v", f.trained)
 	}
@@ -269,19 +249,19 @@ func TestEvaluateRefuses(t *testing.T) {
 	unowned["tools.jsonl"] = `{"id":"ferry","documentation":{"name":"book_ferry"}}`
 	for name, c := range map[string]struct {
 		dir  string
-		set  func(*evaluation.Settings)
+		set  func(*Settings)
 		says string
 	}{
 		"no set":                {t.TempDir(), nil, "tools.jsonl"},
-		"a language model":      {dir, func(s *evaluation.Settings) { s.Documents = evaluation.LLM }, "language model"},
-		"reranking providers":   {dir, func(s *evaluation.Settings) { s.Rerank, s.Rank = evaluation.Auto, evaluation.Providers }, "--rerank"},
-		"no reference weights":  {dir, func(s *evaluation.Settings) { s.Weights = evaluation.Reference }, "reference_weights.jsonl"},
-		"weights not there":     {dir, func(s *evaluation.Settings) { s.Weights = "no/such/file" }, "no/such/file"},
-		"unknown split":         {dir, func(s *evaluation.Settings) { s.Split = "two" }, `"one"`},
-		"providers without any": {writeSet(t, unowned), func(s *evaluation.Settings) { s.Rank = evaluation.Providers }, "provider"},
-		"auto without any":      {writeSet(t, unowned), func(s *evaluation.Settings) { s.Rank = evaluation.Auto }, "provider"},
-		"learned and auto":      {dir, func(s *evaluation.Settings) { s.Rank, s.Weights = evaluation.Auto, evaluation.Learned }, "--rank auto"},
-		"settings that clash":   {dir, func(s *evaluation.Settings) { s.Usage = evaluation.On }, "--usage"},
+		"a language model":      {dir, func(s *Settings) { s.Documents = LLM }, "language model"},
+		"reranking providers":   {dir, func(s *Settings) { s.Rerank, s.Rank = Auto, Providers }, "--rerank"},
+		"no reference weights":  {dir, func(s *Settings) { s.Weights = Reference }, "reference_weights.jsonl"},
+		"weights not there":     {dir, func(s *Settings) { s.Weights = "no/such/file" }, "no/such/file"},
+		"unknown split":         {dir, func(s *Settings) { s.Split = "two" }, `"one"`},
+		"providers without any": {writeSet(t, unowned), func(s *Settings) { s.Rank = Providers }, "provider"},
+		"auto without any":      {writeSet(t, unowned), func(s *Settings) { s.Rank = Auto }, "provider"},
+		"learned and auto":      {dir, func(s *Settings) { s.Rank, s.Weights = Auto, Learned }, "--rank auto"},
+		"settings that clash":   {dir, func(s *Settings) { s.Usage = On }, "--usage"},
 	} {
 		_, err := Evaluate(t.Context(), evalConfig(t, c.dir, c.set), EvalDeps{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
@@ -292,15 +272,10 @@ func TestEvaluateRefuses(t *testing.T) {
 
 func TestWeightsFromAFile(t *testing.T) {
 	dir := writeSet(t, smallSet())
-	raw, err := json.Marshal(fusion.Heuristic())
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(json.Marshal(fusion.Heuristic()))(t)
 	path := filepath.Join(t.TempDir(), "weights.json")
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := evaluate(t, dir, func(s *evaluation.Settings) { s.Weights = path })
+	check.OK(t, os.WriteFile(path, raw, 0o600))
+	run := evaluate(t, dir, func(s *Settings) { s.Weights = path })
 	builtin := evaluate(t, dir, nil)
 	if run.PerQuery[0].Ranking[0].Score == builtin.PerQuery[0].Ranking[0].Score {
 		t.Error("the file's weights made no difference")
@@ -314,11 +289,11 @@ func TestPublishedRows(t *testing.T) {
 	if root == "" {
 		t.Skip("TOOLSTREAM_DATA names no folder of data sets")
 	}
-	baseline := func(s *evaluation.Settings) { s.Baseline = evaluation.FullDocument }
-	reference := func(s *evaluation.Settings) { s.Weights = evaluation.Reference }
+	baseline := func(s *Settings) { s.Baseline = FullDocument }
+	reference := func(s *Settings) { s.Weights = Reference }
 	for _, row := range []struct {
 		set          string
-		settings     func(*evaluation.Settings)
+		settings     func(*Settings)
 		ndcg, recall float64
 	}{{"apibank", baseline, .5167, .6139}, {"toolink", baseline, .3828, .4423}, {"apibank", reference, .6704, .6906}} {
 		run := evaluate(t, filepath.Join(root, row.set), row.settings)

@@ -15,22 +15,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sourcegraph/conc/iter"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/boilerplate"
-	"github.com/toolstream/toolstream/internal/embedding"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/lab/recorded"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/lab/vectorcache"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/internal/server"
+	"github.com/toolstream/toolstream/internal/server/embedding"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/rewriting"
+	"github.com/toolstream/toolstream/services/query/search"
 	"github.com/toolstream/toolstream/services/standardizer"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -38,7 +40,7 @@ import (
 // an answer that comes late counts too.
 const evalTimeout = time.Hour
 
-// embedChunk is how many documents are embedded between two reports.
+// embedChunk is the number of documents embedded between two reports.
 const embedChunk = 64
 
 // withIndex runs fn on the index of the set and removes it again.
@@ -90,19 +92,28 @@ func (e *evaluator) openIndex(ctx context.Context) (err error) {
 	if e.index != nil {
 		e.closers = append(e.closers, e.index)
 	}
-	if err != nil || e.Settings.Queries != evaluation.LLM {
+	if err != nil || e.Settings.Queries != LLM {
 		return err
 	}
-	return e.openRewriter(log, metrics)
+	e.Settings.LLM = e.LLM.Name()
+	vectors, err := static.Builtin()
+	if err != nil {
+		return err
+	}
+	e.rewriter.Rewriter, err = rewriting.New(rewriting.Config{Parallel: len(e.queries), Keep: forever}, rewriting.Deps{
+		Index: e.index, Model: e.LLM, Vectors: vectors, Answers: answerFiles{e.Cache, "queries-" + e.set.Name + "-" + e.Settings.Documents},
+		Logger: log, Registerer: metrics,
+	})
+	return err
 }
 
-// openSearch opens an index in a folder, and what searches it.
+// openSearch opens an index in a folder, and a query service on it.
 func (e *evaluator) openSearch(ctx context.Context, dir string, log *slog.Logger, metrics prometheus.Registerer) (*flat.Index, *query.Service, error) {
 	ix, err := flat.Open(ctx, flat.Config{Path: dir, Logger: log, Registerer: metrics})
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := query.ParseHoldBack(e.Config.Query.HoldBack, standardizer.Flags())
+	held, err := search.ParseHoldBack(e.Config.Query.HoldBack, standardizer.Flags())
 	if err != nil {
 		return ix, nil, err
 	}
@@ -110,8 +121,8 @@ func (e *evaluator) openSearch(ctx context.Context, dir string, log *slog.Logger
 	if err != nil {
 		return ix, nil, err
 	}
-	q, err := query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout, ScoreBudget: evalTimeout, HoldBack: held}, query.Deps{
-		Snapshot:  query.Snapshot{Index: ix, Catalogue: ix, Embedder: e.encoder},
+	q, err := query.New(search.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout, ScoreBudget: evalTimeout, HoldBack: held}, query.Deps{
+		Snapshot:  search.Snapshot{Index: ix, Catalogue: ix, Embedder: e.encoder},
 		Publisher: unrecorded{}, Scorer: e.scorer, Names: names, Logger: log, Registerer: metrics,
 	})
 	return ix, q, err
@@ -125,20 +136,28 @@ func (unrecorded) Publish(context.Context, ...stream.Message) error {
 	return errors.New("an evaluation is not recorded")
 }
 
-// fill takes the set's documents the way of the pipeline: ingest's formats,
-// the standardizer's rules, the embedder, the index. All are applied at once,
-// which makes the lexical scores exact.
+// fill takes the set's documents the way of the pipeline: ingest's formats, the standardizer's
+// rules, the embedder, the index. It applies all at once, which makes the lexical scores
+// exact.
 func (e *evaluator) fill(ctx context.Context) error {
-	changes, err := e.changes()
+	documents, err := readSet(e.set, e.Settings.Rank != Tools)
 	if err != nil {
 		return err
 	}
-	if changes, err = e.standardize(ctx, changes); err != nil {
+	if n := len(documents.refused); n > 0 {
+		e.note("%d documents cannot be read and are not in the index, the first for: %v", n, documents.refused[0])
+	}
+	changes, err := e.standardize(ctx, documents.changes)
+	if err != nil {
 		return err
 	}
-	if e.Settings.Documents == evaluation.Recorded {
-		if err := e.overwrite(changes); err != nil {
+	if e.Settings.Documents == Recorded {
+		missing, err := overwrite(changes, e.set)
+		if err != nil {
 			return err
+		}
+		if missing > 0 {
+			e.note("%d tools have no recorded fields and keep those that the rules made", missing)
 		}
 	}
 	if err := e.embed(ctx, changes); err != nil {
@@ -153,7 +172,7 @@ func (e *evaluator) fill(ctx context.Context) error {
 		ids[i] = changes[i].ID
 	}
 	lists, err := e.index.Suppliers(ctx, identity.DefaultTenant, ids)
-	e.suppliers = make(map[string][]index.Supplier, len(ids))
+	e.suppliers = make(ranking.Suppliers, len(ids))
 	for i, list := range lists {
 		e.suppliers[ids[i]] = list
 	}
@@ -181,56 +200,33 @@ func (e *evaluator) embed(ctx context.Context, changes []events.Change) error {
 	return nil
 }
 
-// suppliersOf returns the suppliers of a tool: looked up once for all queries.
-func (e *evaluator) suppliersOf(tool string) []index.Supplier { return e.suppliers[tool] }
-
-// changes reads the set's tools, and its providers where providers are ranked, as
-// ingest reads what is imported.
-func (e *evaluator) changes() ([]events.Change, error) {
-	var r reader
-	for tool, err := range e.set.Tools() {
+// readSet reads the tools of a set, and its providers if they are ranked, as ingest reads an
+// import.
+func readSet(set *dataset.Set, providers bool) (r reader, err error) {
+	for tool, err := range set.Tools() {
 		if err != nil {
-			return nil, err
+			return r, err
 		}
 		r.accept(tool, formats.Options{})
 	}
-	if e.Settings.Rank != evaluation.Tools {
-		providers, err := e.set.Providers()
+	if providers {
+		all, err := set.Providers()
 		if err != nil {
-			return nil, err
+			return r, err
 		}
-		for _, provider := range providers {
+		for _, provider := range all {
 			r.accept(provider, formats.Options{ID: provider.ID, Kind: schema.KindProvider})
 		}
 	}
-	if len(r.refused) > 0 {
-		e.note("%d documents cannot be read and are not in the index, the first for: %v", len(r.refused), r.refused[0])
-	}
 	if len(r.changes) == 0 {
-		return nil, errors.New("no tool can be read")
+		return r, errors.New("no tool can be read")
 	}
-	mark(r.changes)
-	return r.changes, nil
+	return r, nil
 }
 
-// mark has the changes of tools say what is boilerplate in them, as ingest does in the end.
-func mark(changes []events.Change) {
-	count := boilerplate.New()
-	said := make([][]string, len(changes))
-	for i := range changes {
-		if c := &changes[i]; c.Kind == schema.KindTool {
-			said[i] = boilerplate.Sentences(c.Raw)
-			count.Add(boilerplate.ToolOf(c, said[i]))
-		}
-	}
-	for i := range changes {
-		changes[i].Boilerplate = count.Of(changes[i].Tenant, said[i])
-	}
-}
-
-// reader reads documents as ingest reads what is imported.
+// reader reads documents as ingest reads an import.
 type reader struct {
-	first   uint64 // revision before those of the changes
+	first   uint64 // revision before the first change
 	changes []events.Change
 	refused []error
 }
@@ -256,10 +252,21 @@ func (r *reader) accept(document any, opt formats.Options) {
 	}
 }
 
-// standardize makes the documents, and drops the changes that none can be
-// made.
+// standardize makes the documents, by rules or for --documents llm with the language model, and
+// drops the changes that it fails for.
 func (e *evaluator) standardize(ctx context.Context, changes []events.Change) ([]events.Change, error) {
-	documents, err := e.documents()
+	var cfg standardizer.Config
+	deps := standardizer.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
+	if e.Settings.Documents == LLM {
+		cfg = server.StandardizerConfig(e.Config.LLM)
+		deps.Model, deps.Answers, deps.Now = e.LLM, answerFiles{dir: e.Cache}, time.Now
+		var err error
+		if deps.Vectors, err = static.Builtin(); err != nil {
+			return nil, err
+		}
+		e.Settings.LLM = e.LLM.Name()
+	}
+	documents, err := standardizer.NewDocuments(cfg, deps)
 	if err != nil {
 		return nil, err
 	}
@@ -284,35 +291,46 @@ func (e *evaluator) standardize(ctx context.Context, changes []events.Change) ([
 	if len(dropped) > 0 {
 		e.note("%d documents cannot be standardized and are not in the index, the first: %v", len(dropped), dropped[0])
 	}
-	return kept, e.filled(kept)
+	if e.Settings.Documents != LLM {
+		return kept, nil
+	}
+	note, err := modelNote(kept)
+	if note != "" {
+		e.notes = append(e.notes, note)
+	}
+	return kept, err
 }
 
-// overwrite puts the recorded answers beside what the rules made, as the
-// standardizer does with those of a language model.
-func (e *evaluator) overwrite(changes []events.Change) error {
-	standardized, err := e.set.Standardized()
+// overwrite merges the recorded answers into the fields that the rules made, as the
+// standardizer does with answers of a language model. It counts the tools without an answer.
+func overwrite(changes []events.Change, set *dataset.Set) (missing int, err error) {
+	standardized, err := set.Standardized()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	answers := make(map[string]*answer.Answer, len(standardized))
+	answers := make(map[string]*prompts.Answer, len(standardized))
 	for i := range standardized {
-		answers[standardized[i].ID] = recorded.Answer(&standardized[i])
+		s := &standardized[i]
+		a := &prompts.Answer{Description: s.Description, Response: s.Response, Examples: s.Examples, Parameters: []prompts.Parameter{}}
+		for j := range s.Parameters {
+			p := &s.Parameters[j]
+			a.Parameters = append(a.Parameters, prompts.Parameter{
+				Name: p.Name, Type: p.Type, Required: &p.Required, Description: p.Description, Example: string(p.Example),
+			})
+		}
+		answers[s.ID] = a
 	}
-	missing := 0
 	for i := range changes {
 		c := &changes[i]
 		if c.Kind != schema.KindTool {
 			continue
 		}
 		if a := answers[c.ID]; a != nil {
-			merged := answer.Merge(*c.Document, rules.StatedBy(c.Format, c.Raw, c.Document), a)
+			merged := prompts.Merge(*c.Document, rules.StatedBy(c.Format, c.Raw, c.Document), a)
 			c.Document = &merged.Document
 		} else {
 			missing++
 		}
 	}
-	if missing > 0 {
-		e.note("%d tools have no recorded fields and keep those that the rules made", missing)
-	}
-	return nil
+	return missing, nil
 }

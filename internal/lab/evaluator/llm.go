@@ -1,29 +1,24 @@
 package evaluator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/toolstream/toolstream/internal/adapter/static"
-	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/rewriting"
-	"github.com/toolstream/toolstream/services/standardizer"
 )
 
 // recordedRewrite returns the recorded rewriting of a query as a search takes it.
@@ -35,63 +30,49 @@ func recordedRewrite(r *dataset.Rewritten) rewriting.Rewritten {
 	return rewriting.Of(r.Needs, arguments)
 }
 
-// rewrite puts into a request what the language model makes of its query. A
-// query of which it can make nothing stays as it is, as in a search; a model
-// that is not there is an error, for it was to be measured.
-func (e *evaluator) rewrite(ctx context.Context, req *schema.SearchRequest) error {
-	got, err := e.rewriter.Rewrite(ctx, rewriting.Query{Tenant: identity.DefaultTenant, Text: req.Query})
+// queryRewriter has the language model rewrite queries, and counts its failures.
+type queryRewriter struct {
+	*rewriting.Rewriter
+
+	mu     sync.Mutex
+	failed int
+	first  error // of the failures
+}
+
+// rewrite adds to a request the language model's rewriting of its query. A query that the
+// model cannot rewrite stays as it is, as in a search. An unreachable model is an error:
+// nothing would be measured.
+func (r *queryRewriter) rewrite(ctx context.Context, req *schema.SearchRequest) error {
+	got, err := r.Rewrite(ctx, rewriting.Query{Tenant: identity.DefaultTenant, Text: req.Query})
 	switch kind := llm.KindOf(err); {
 	case err == nil:
 		got.Into(req)
 	case kind == llm.Refused, kind == llm.Rejected, kind == llm.Malformed, errors.Is(err, rewriting.ErrAnswer):
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.unrewritten++
-		if e.firstFailure == nil {
-			e.firstFailure = err
-		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.failed++
+		r.first = cmp.Or(r.first, err)
 	default:
 		return fmt.Errorf("--queries llm: %w", err)
 	}
 	return nil
 }
 
-// noteUnrewritten notes how many queries could not be rewritten. It fails where no query
-// could: nothing was measured then.
-func (e *evaluator) noteUnrewritten() error {
+// outcome notes how many of n queries could not be rewritten. It fails if the model rewrote no
+// query.
+func (r *queryRewriter) outcome(n int) (note string, err error) {
 	switch {
-	case e.unrewritten == 0:
-	case e.unrewritten >= len(e.queries):
-		return fmt.Errorf("--queries llm: no query could be rewritten: %w", e.firstFailure)
-	default:
-		e.note("%d queries could not be rewritten and are searched as they are; one of them: %v", e.unrewritten, e.firstFailure)
+	case r.failed == 0:
+		return "", nil
+	case r.failed >= n:
+		return "", fmt.Errorf("--queries llm: no query could be rewritten: %w", r.first)
 	}
-	return nil
+	return fmt.Sprintf("%d queries could not be rewritten and are searched as they are; one of them: %v", r.failed, r.first), nil
 }
 
-// documents returns what makes the documents of a set: rules, and for
-// --documents llm the language model beside them.
-func (e *evaluator) documents() (*standardizer.Documents, error) {
-	var cfg standardizer.Config
-	deps := standardizer.Deps{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
-	if e.Settings.Documents == evaluation.LLM {
-		cfg = app.StandardizerConfig(e.Config.LLM)
-		deps.Model, deps.Answers, deps.Now = e.LLM, answerFiles{dir: e.Cache}, time.Now
-		var err error
-		if deps.Vectors, err = static.Builtin(); err != nil {
-			return nil, err
-		}
-		e.Settings.LLM = e.LLM.Name()
-	}
-	return standardizer.NewDocuments(cfg, deps)
-}
-
-// filled counts the documents that the language model made, and fails where it
-// made none: nothing would have been measured.
-func (e *evaluator) filled(changes []events.Change) error {
-	if e.Settings.Documents != evaluation.LLM {
-		return nil
-	}
+// modelNote describes how many documents the language model made. It fails if it made no
+// document: nothing would be measured.
+func modelNote(changes []events.Change) (note string, err error) {
 	byRules, asked, fell := map[string]int{}, 0, 0
 	for _, c := range changes {
 		if o := c.Document.Standardized; o != nil {
@@ -102,42 +83,28 @@ func (e *evaluator) filled(changes []events.Change) error {
 			}
 		}
 	}
-	if asked > 0 && fell == asked {
-		return fmt.Errorf("--documents llm: the language model made none of %d documents: %v", asked, byRules)
+	switch {
+	case asked > 0 && fell == asked:
+		return "", fmt.Errorf("--documents llm: the language model made none of %d documents: %v", asked, byRules)
+	case fell > 0:
+		return fmt.Sprintf("%d of %d documents are as the rules made them, for want of an answer that can be taken: %v", fell, asked, byRules), nil
 	}
-	if fell > 0 {
-		e.note("%d of %d documents are as the rules made them, for want of an answer that can be taken: %v", fell, asked, byRules)
-	}
-	return nil
+	return "", nil
 }
 
-// answerFiles keeps answers in a folder beside the vectors, so that another
-// evaluation does not pay for them again; with no folder it keeps none.
+// answerFiles keeps answers in a folder next to the vectors, so that another evaluation does
+// not pay for them again; without a folder it keeps nothing.
 type answerFiles struct {
 	dir string
-	of  string // what the answers are about, as a folder: those to queries depend on the documents beside them
+	of  string // subject of the answers, as a folder: rewritings depend on the other documents
 }
 
 func (a answerFiles) path(key string) string {
 	return filepath.Join(a.dir, "answers", a.of, key+".json")
 }
 
-// forever is how long a kept answer serves another evaluation.
+// forever is the lifetime of a kept answer.
 const forever = 100 * 365 * 24 * time.Hour
-
-// openRewriter makes what rewrites the queries of --queries llm.
-func (e *evaluator) openRewriter(log *slog.Logger, metrics prometheus.Registerer) (err error) {
-	e.Settings.LLM = e.LLM.Name()
-	vectors, err := static.Builtin()
-	if err != nil {
-		return err
-	}
-	e.rewriter, err = rewriting.New(rewriting.Config{Parallel: len(e.queries), Keep: forever}, rewriting.Deps{
-		Index: e.index, Model: e.LLM, Vectors: vectors, Answers: answerFiles{e.Cache, "queries-" + e.set.Name + "-" + e.Settings.Documents},
-		Logger: log, Registerer: metrics,
-	})
-	return err
-}
 
 // Get returns an answer, or stream.ErrNotFound.
 func (a answerFiles) Get(_ context.Context, key string) ([]byte, error) {
@@ -156,5 +123,5 @@ func (a answerFiles) Put(_ context.Context, key string, value []byte) error {
 	if a.dir == "" {
 		return nil
 	}
-	return wholefile.Write(a.path(key), value, 0o600)
+	return files.Write(a.path(key), value, 0o600)
 }

@@ -13,33 +13,28 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
-	"github.com/toolstream/toolstream/internal/app"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/static"
+	wiring "github.com/toolstream/toolstream/internal/server"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
 	"github.com/toolstream/toolstream/services/query/rewriting"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // replaying returns a language model behind HTTP that answers each query of a set
 // with what is recorded of it.
 func replaying(t *testing.T, dir string) *llm.Client {
 	t.Helper()
-	set, err := dataset.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries, err := set.Queries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := check.Value(dataset.Open(dir))(t)
+	queries := check.Value(set.Queries())(t)
 	recordings := map[string]string{}
 	for _, q := range queries {
 		arguments := []rewriting.Argument{}
@@ -49,30 +44,15 @@ func replaying(t *testing.T, dir string) *llm.Client {
 		for _, a := range q.Rewritten.Arguments {
 			arguments = append(arguments, rewriting.Argument(a))
 		}
-		raw, err := json.Marshal(map[string]any{"needs": q.Rewritten.Needs, "arguments": arguments})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(map[string]any{"needs": q.Rewritten.Needs, "arguments": arguments}))(t)
 		recordings[strings.Join(strings.Fields(q.Text), " ")] = string(raw)
 	}
-	server, err := llmtest.Listen(t.Context(), "", llmtest.Config{Recordings: recordings, KeyOf: askedFor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := check.Value(llmtest.Listen(t.Context(), "", llmtest.Config{Recordings: recordings, KeyOf: askedFor}))(t)
 	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, server.Close())
 	})
-	cfg, err := config.Load("", map[string]any{"llm.base_url": server.URL(), "llm.model": "scripted"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := app.NewLLM(cfg.LLM, 0, "", slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	cfg := check.Value(config.Load("", map[string]any{"llm.base_url": server.URL(), "llm.model": "scripted"}))(t)
+	return check.Value(wiring.NewLLM(cfg.LLM, 0, "", slog.New(slog.DiscardHandler), prometheus.NewRegistry()))(t)
 }
 
 // askedFor returns the query of a question.
@@ -92,12 +72,9 @@ func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
 	for name, dir := range sets {
 		t.Run(name, func(t *testing.T) {
 			model := replaying(t, dir)
-			want := evaluate(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.Recorded })
-			cfg := evalConfig(t, dir, func(s *evaluation.Settings) { s.Documents, s.Queries = evaluation.Recorded, evaluation.LLM })
-			got, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: model})
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := evaluate(t, dir, func(s *Settings) { s.Documents, s.Queries = Recorded, Recorded })
+			cfg := evalConfig(t, dir, func(s *Settings) { s.Documents, s.Queries = Recorded, LLM })
+			got := check.Value(Evaluate(t.Context(), cfg, EvalDeps{LLM: model}))(t)
 			if !reflect.DeepEqual(got.PerQuery, want.PerQuery) || got.Settings.LLM != model.Name() {
 				t.Errorf("rewritten %+v, recorded %+v", got.Metrics, want.Metrics)
 			}
@@ -107,40 +84,28 @@ func TestARewriteRanksAsTheRecordedOneDoes(t *testing.T) {
 }
 
 // serving returns a service that searches a registry with rewriting.
-func serving(t *testing.T, e *evaluator, model llm.Model, cfg query.Config) *query.Service {
+func serving(t *testing.T, e *evaluator, model llm.Model, cfg search.Config) *query.Service {
 	t.Helper()
 	metrics := prometheus.NewRegistry()
-	vectors, err := static.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rewriter, err := rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{
+	vectors := check.Value(static.Builtin())(t)
+	rewriter := check.Value(rewriting.New(rewriting.Config{Parallel: 1000}, rewriting.Deps{
 		Index: e.index, Model: model, Vectors: vectors, Answers: answerFiles{}, Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := query.New(cfg, query.Deps{
-		Snapshot:  query.Snapshot{Model: e.Settings.Model, Index: e.index, Catalogue: e.index, Embedder: e.encoder},
-		Publisher: unrecorded{}, Rewriter: rewriter, Names: static.NewNames(vectors),
+	}))(t)
+	return check.Value(query.New(cfg, query.Deps{
+		Snapshot:  search.Snapshot{Model: e.Settings.Model, Index: e.index, Catalogue: e.index, Embedder: e.encoder},
+		Publisher: unrecorded{}, Rewriter: rewriter, Names: static.NewNames(vectors).For,
 		Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	}))(t)
 }
 
 // wantSearched has a service search with rewriting, and compares what it shows
 // with an evaluation.
-func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluation.Run) {
+func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *Run) {
 	t.Helper()
 	e := &evaluator{EvalConfig: cfg, EvalDeps: EvalDeps{LLM: model}}
-	if err := e.open(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.open())
 	err := e.withIndex(t.Context(), func() error {
-		s := serving(t, e, model, query.Config{RewriteBudget: evalTimeout, Timeout: evalTimeout})
+		s := serving(t, e, model, search.Config{RewriteBudget: evalTimeout, Timeout: evalTimeout})
 		for i, q := range e.queries {
 			resp, err := s.Search(t.Context(), identity.Anybody, schema.SearchRequest{Query: q.Text, K: e.size})
 			if err != nil {
@@ -161,9 +126,7 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 // TestARewriteWithoutArgumentsCostsNoPenalty searches for tools with required
@@ -171,9 +134,7 @@ func wantSearched(t *testing.T, cfg EvalConfig, model llm.Model, want *evaluatio
 func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
 	cfg := evalConfig(t, writeSet(t, smallSet()), nil)
 	e := &evaluator{EvalConfig: cfg}
-	if err := e.open(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.open())
 	err := e.withIndex(t.Context(), func() error {
 		model, err := e.baseModel()
 		if err != nil {
@@ -187,7 +148,7 @@ func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
 				return err
 			}
 			var penalty float64
-			for _, ranked := range ranking.Rank(found.Steps[0].Candidates, &model, ranking.Signals{Suppliers: e.suppliersOf}) {
+			for _, ranked := range ranking.Rank(found.Steps[0].Candidates, &model, ranking.Signals{Suppliers: e.suppliers}) {
 				penalty += ranked.Penalty
 			}
 			if (penalty > 0) != (len(arguments) > 0) {
@@ -196,9 +157,7 @@ func TestARewriteWithoutArgumentsCostsNoPenalty(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 // failing is a model that fails for queries of ferries, or for all.
@@ -219,7 +178,7 @@ func (f failing) Complete(_ context.Context, r llm.Request) (llm.Answer, error) 
 }
 
 func TestEvaluateWithAModelThatFails(t *testing.T) {
-	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Queries = evaluation.LLM })
+	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *Settings) { s.Queries = LLM })
 	raw := evaluate(t, cfg.Dir, nil)
 	declined := &llm.Error{Kind: llm.Refused, Err: errors.New("declined")}
 	run, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: declined}})
@@ -242,7 +201,7 @@ func TestEvaluateWithAModelThatFails(t *testing.T) {
 
 // TestAnEvaluationWithAModelIsResumed has a second one find the answers of the first.
 func TestAnEvaluationWithAModelIsResumed(t *testing.T) {
-	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *evaluation.Settings) { s.Queries = evaluation.LLM })
+	cfg := evalConfig(t, writeSet(t, smallSet()), func(s *Settings) { s.Queries = LLM })
 	cfg.Cache = t.TempDir()
 	away := &llm.Error{Kind: llm.Unavailable, Err: errors.New("away")}
 	if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: away}}); !errors.Is(err, away) {
@@ -251,10 +210,7 @@ func TestAnEvaluationWithAModelIsResumed(t *testing.T) {
 	if _, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: away, all: true}}); !errors.Is(err, away) {
 		t.Fatalf("the query without an answer: %v", err)
 	}
-	first, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Value(Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{}}))(t)
 	again, err := Evaluate(t.Context(), cfg, EvalDeps{LLM: failing{err: away, all: true}})
 	if err != nil || !reflect.DeepEqual(again.PerQuery, first.PerQuery) {
 		t.Errorf("asked again: %v", err)

@@ -1,6 +1,6 @@
 package evaluator
 
-import "github.com/toolstream/toolstream/internal/ranking"
+import "github.com/toolstream/toolstream/internal/engine/ranking"
 
 // How a model of confidence is fitted.
 const (
@@ -22,7 +22,13 @@ func fitConfidence(all []asked) ranking.Confidence {
 		}
 	}
 	for range newtonSteps {
-		l := newLogistic(b)
+		l := &logistic{model: confidenceOf(b)}
+		for i := range b {
+			l.hessian[i][i] = ridgeOfConfidence
+			if i > 0 { // the bias is free
+				l.gradient[i] = ridgeOfConfidence * b[i]
+			}
+		}
 		for _, a := range all {
 			weight := 1 / float64(len(a.results))
 			if a.foreign {
@@ -30,7 +36,16 @@ func fitConfidence(all []asked) ranking.Confidence {
 			}
 			for _, results := range a.results {
 				for place, r := range results {
-					l.add(r, weight/float64(place+1))
+					weight := weight / float64(place+1)
+					e := &r.evidence
+					x := [evidences]float64{1, e.Standing, e.Meaning, e.Named, e.Words}
+					p := l.model.Of(r.evidence)
+					for i := range x {
+						l.gradient[i] += weight * (p - rightness(r)) * x[i]
+						for j := range x {
+							l.hessian[i][j] += weight * p * (1 - p) * x[i] * x[j]
+						}
+					}
 				}
 			}
 		}
@@ -46,29 +61,6 @@ type logistic struct {
 	model    ranking.Confidence
 	gradient [evidences]float64
 	hessian  [evidences][evidences]float64
-}
-
-func newLogistic(b [evidences]float64) *logistic {
-	l := &logistic{model: confidenceOf(b)}
-	for i := range b {
-		l.hessian[i][i] = ridgeOfConfidence
-		if i > 0 { // the bias is free
-			l.gradient[i] = ridgeOfConfidence * b[i]
-		}
-	}
-	return l
-}
-
-func (l *logistic) add(r judgedResult, weight float64) {
-	e := &r.evidence
-	x := [evidences]float64{1, e.Standing, e.Meaning, e.Named, e.Words}
-	p := l.model.Of(r.evidence)
-	for i := range x {
-		l.gradient[i] += weight * (p - rightness(r)) * x[i]
-		for j := range x {
-			l.hessian[i][j] += weight * p * (1 - p) * x[i] * x[j]
-		}
-	}
 }
 
 func confidenceOf(b [evidences]float64) ranking.Confidence {

@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/embedding"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/lab/evaluation/paper"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/lab/paper"
+	"github.com/toolstream/toolstream/internal/server/embedding"
 )
 
-// reference ranks by the paper's exact scoring with the weights that its authors learned,
-// fold by fold: by BM25, or with dense retrieval by the cosine of the configured embedding
-// model, which then should be all-MiniLM-L6-v2. Documents and queries are the recorded ones.
+// reference ranks by the paper's exact scoring with the weights that its authors learned, fold
+// by fold: by BM25, or with dense retrieval by the cosine of the configured embedding model,
+// which then should be all-MiniLM-L6-v2. It uses the recorded documents and queries.
 func (e *evaluator) reference(ctx context.Context) ([][]relevance.Ranked, error) {
 	for _, err := range e.set.Tools() {
 		if err != nil {
@@ -27,7 +26,7 @@ func (e *evaluator) reference(ctx context.Context) ([][]relevance.Ranked, error)
 	}
 	var model paper.Model // nil: BM25
 	retriever := "bm25"
-	if e.Settings.Retrieval == evaluation.Dense {
+	if e.Settings.Retrieval == Dense {
 		opened, closer, err := embedding.Open(ctx, e.Config)
 		if err != nil {
 			return nil, err

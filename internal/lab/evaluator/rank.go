@@ -12,17 +12,15 @@ import (
 
 	"github.com/sourcegraph/conc/iter"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/lab/evaluation/bm25"
-	"github.com/toolstream/toolstream/internal/lab/evaluation/paper"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/lab/paper"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // maxSample bounds the candidates of a sample, for the memory of large
@@ -30,7 +28,7 @@ import (
 // larger one.
 const maxSample = 4096
 
-// given ranks by a model that is there beforehand.
+// given ranks by a model that is not learned here.
 func (e *evaluator) given(ctx context.Context) ([][]relevance.Ranked, error) {
 	model, err := e.baseModel()
 	if err != nil {
@@ -43,15 +41,20 @@ func (e *evaluator) given(ctx context.Context) ([][]relevance.Ranked, error) {
 		}
 		first := ""
 		if found.Chosen != nil {
-			first = e.judgeChosen(i, found.Chosen)
+			e.chosen[i] = found.Chosen.Rank
+			if found.Chosen.Rank == schema.RankProviders {
+				first = found.Chosen.Provider
+			} else {
+				e.judgments[i] = relevance.JudgeTools(e.queries[i].Labels)
+			}
 		}
-		signals := ranking.Signals{Suppliers: e.suppliersOf, Providers: found.Rank == schema.RankProviders}
+		signals := ranking.Signals{Suppliers: e.suppliers, Providers: found.Rank == schema.RankProviders}
 		return order(candidatesOf(found), found.Rank, first, &model, signals, e.reorder(ctx, i, found.Steps[0], &model, nil)), nil
 	})
 }
 
-// crossValidate ranks every sample by what was learned without its fold.
-func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Sample) ([][]relevance.Ranked, error) {
+// crossValidate ranks every sample by a model that was learned without its fold.
+func (e *evaluator) crossValidate(ctx context.Context, samples []Sample) ([][]relevance.Ranked, error) {
 	parts, err := e.set.Folds(folds)
 	if err != nil {
 		return nil, err
@@ -69,7 +72,7 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 		if len(train) == 0 {
 			return nil, errors.New("--weights learned: a fold leaves no query to learn from")
 		}
-		fitted, err := e.Fit(ctx, base, train, e.Settings.Usage == evaluation.On)
+		fitted, err := e.Fit(ctx, base, train, e.Settings.Usage == On)
 		if err != nil {
 			return nil, fmt.Errorf("fold %d: %w", n, err)
 		}
@@ -82,9 +85,9 @@ func (e *evaluator) crossValidate(ctx context.Context, samples []evaluation.Samp
 	return rankings, nil
 }
 
-// divide returns the samples that a fold learns from and the positions of
-// those that it tests on.
-func divide(samples []evaluation.Sample, fold []string) (train []evaluation.Sample, test []int) {
+// divide returns the samples that a fold learns from and the positions of the samples that it
+// tests on.
+func divide(samples []Sample, fold []string) (train []Sample, test []int) {
 	tested := make(map[string]bool, len(fold))
 	for _, id := range fold {
 		tested[id] = true
@@ -101,14 +104,14 @@ func divide(samples []evaluation.Sample, fold []string) (train []evaluation.Samp
 
 // samples returns the queries with the features of their candidates; of several
 // steps each candidate as the step has it that it scores best in.
-func (e *evaluator) samples(ctx context.Context) ([]evaluation.Sample, error) {
+func (e *evaluator) samples(ctx context.Context) ([]Sample, error) {
 	model, err := e.baseModel()
 	if err != nil {
 		return nil, err
 	}
-	e.steps = make([]query.Step, len(e.queries))
-	return each(ctx, e, func(i int) (evaluation.Sample, error) {
-		s := evaluation.Sample{Query: e.queries[i], Suppliers: e.suppliersOf}
+	e.steps = make([]search.Step, len(e.queries))
+	return each(ctx, e, func(i int) (Sample, error) {
+		s := Sample{Query: e.queries[i], Suppliers: e.suppliers}
 		found, err := e.retrieve(ctx, &e.queries[i], &model, min(e.size, maxSample))
 		if err != nil {
 			return s, err
@@ -119,25 +122,20 @@ func (e *evaluator) samples(ctx context.Context) ([]evaluation.Sample, error) {
 			s.Candidates, s.Steps = best(slices.Concat(steps...), &model), steps
 		}
 		for _, c := range s.Candidates {
-			s.Relevance = append(s.Relevance, e.gain(i, &c))
+			gain := 0.0
+			switch {
+			case e.Settings.Rank == Providers && c.Kind == schema.KindTool: // a tool is worth its owner
+				gain = e.judgments[i].Gain(c.Provider)
+			case e.Settings.Rank == Providers || c.Kind == schema.KindTool:
+				gain = e.judgments[i].Gain(c.ID)
+			}
+			s.Relevance = append(s.Relevance, gain)
 		}
-		if e.Settings.Retrieval != evaluation.Lexical {
+		if e.Settings.Retrieval != Lexical {
 			s.Vector = found.Vector
 		}
 		return s, nil
 	})
-}
-
-// gain is what a candidate is worth for query i; a tool is worth its owner
-// where owners are ranked.
-func (e *evaluator) gain(i int, c *index.Candidate) float64 {
-	switch {
-	case e.Settings.Rank == evaluation.Providers && c.Kind == schema.KindTool:
-		return e.judgments[i].Gain(c.Provider)
-	case c.Kind == schema.KindProvider && e.Settings.Rank != evaluation.Providers:
-		return 0
-	}
-	return e.judgments[i].Gain(c.ID)
 }
 
 // each calls fn for every query, as many at once as there are processors, and
@@ -161,32 +159,34 @@ func each[T any](ctx context.Context, e *evaluator, fn func(i int) (T, error)) (
 	return out, nil
 }
 
-// retrieve returns what serving would rank for a query.
-func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Model, n int) (query.Retrieval, error) {
+// retrieve returns the candidates that serving would rank for a query.
+func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Model, n int) (search.Retrieval, error) {
 	req := schema.SearchRequest{Query: q.Text, Rank: schema.Rank(e.Settings.Rank), Rerank: schema.Rerank(e.Settings.Rerank), Arguments: q.Arguments}
-	if e.Settings.Steps == evaluation.On {
+	if e.Settings.Steps == On {
 		req.Steps = stepsToSearch(q)
 	}
 	switch {
 	case len(req.Steps) > 0:
-	case e.Settings.Queries == evaluation.Recorded:
+	case e.Settings.Queries == Recorded:
 		recordedRewrite(q.Rewritten).Into(&req)
-	case e.Settings.Queries == evaluation.LLM:
-		if err := e.rewrite(ctx, &req); err != nil {
-			return query.Retrieval{}, err
+	case e.Settings.Queries == LLM:
+		if err := e.rewriter.rewrite(ctx, &req); err != nil {
+			return search.Retrieval{}, err
 		}
 	}
 	found, err := e.query.Retrieve(ctx, identity.DefaultTenant, req, m, n)
 	for _, step := range found.Steps {
 		for j := range step.Candidates {
 			c := &step.Candidates[j]
-			e.mask(&c.Features)
-			c.BestArg = nil // only an explanation says it
-			if len(q.Arguments) == 0 {
-				c.Matches = nil // what a rewriting names costs nothing
+			for _, f := range e.unused {
+				c.Features[f] = 0
 			}
-			if e.Settings.Retrieval == evaluation.Lexical {
-				c.Matches, c.Vector = nil, nil // cosines, and what they are of
+			c.BestArg = nil // only an explanation shows it
+			if len(q.Arguments) == 0 {
+				c.Matches = nil // no penalty for arguments that only a rewriting names
+			}
+			if e.Settings.Retrieval == Lexical {
+				c.Matches, c.Vector = nil, nil // cosines and their vector
 			}
 			if j >= reordered {
 				c.Vector = nil // for the memory
@@ -197,7 +197,7 @@ func (e *evaluator) retrieve(ctx context.Context, q *dataset.Query, m *fusion.Mo
 }
 
 // candidatesOf returns the candidates of each step.
-func candidatesOf(found query.Retrieval) [][]index.Candidate {
+func candidatesOf(found search.Retrieval) [][]index.Candidate {
 	steps := make([][]index.Candidate, len(found.Steps))
 	for i, step := range found.Steps {
 		steps[i] = step.Candidates
@@ -205,12 +205,12 @@ func candidatesOf(found query.Retrieval) [][]index.Candidate {
 	return steps
 }
 
-// stepsToSearch returns the steps of a query that say something.
+// stepsToSearch returns the steps of a query that are not blank.
 func stepsToSearch(q *dataset.Query) []string {
 	return slices.DeleteFunc(slices.Clone(q.Steps), func(step string) bool { return strings.TrimSpace(step) == "" })
 }
 
-// best returns each candidate once, where the model scores it highest, best
+// best returns each candidate once, with the features that the model scores highest, best
 // first.
 func best(all []index.Candidate, m *fusion.Model) []index.Candidate {
 	type scored struct {
@@ -234,16 +234,9 @@ func best(all []index.Candidate, m *fusion.Model) []index.Candidate {
 	return out
 }
 
-// mask zeroes the features that --retrieval leaves out.
-func (e *evaluator) mask(f *fusion.Features) {
-	for _, i := range e.unused {
-		f[i] = 0
-	}
-}
-
 // order ranks a sample as a search would show it.
-func (e *evaluator) order(s *evaluation.Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage, reorder reordering) []relevance.Ranked {
-	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers, Providers: e.Settings.Rank == evaluation.Providers}
+func (e *evaluator) order(s *Sample, m *fusion.Model, used func([]float32) ranking.QueryUsage, reorder reordering) []relevance.Ranked {
+	signals := ranking.Signals{Usage: used(s.Vector), Suppliers: s.Suppliers, Providers: e.Settings.Rank == Providers}
 	steps := s.Steps
 	if len(steps) == 0 {
 		steps = [][]index.Candidate{s.Candidates}
@@ -271,7 +264,7 @@ func order(steps [][]index.Candidate, rank schema.Rank, first string, m *fusion.
 	return out
 }
 
-// usageOf returns what a table of usage says to queries, by their vectors. A nil table
+// usageOf returns a function from the vector of a query to its usage in a table. A nil table
 // is empty.
 func usageOf(table *schema.Usage) func(vector []float32) ranking.QueryUsage {
 	if table == nil {
@@ -285,7 +278,7 @@ func usageOf(table *schema.Usage) func(vector []float32) ranking.QueryUsage {
 // one.
 func (e *evaluator) baseModel() (fusion.Model, error) {
 	w := fusion.BuiltinFor(e.Settings.Model)
-	if s := e.Settings.Weights; s != evaluation.Builtin && s != evaluation.Learned {
+	if s := e.Settings.Weights; s != Builtin && s != Learned {
 		raw, err := os.ReadFile(s)
 		if err != nil {
 			return fusion.Model{}, fmt.Errorf("--weights: %w", err)
@@ -299,7 +292,9 @@ func (e *evaluator) baseModel() (fusion.Model, error) {
 	if err != nil {
 		return fusion.Model{}, fmt.Errorf("--weights: %w", err)
 	}
-	e.mask(&m.Features)
+	for _, f := range e.unused {
+		m.Features[f] = 0
+	}
 	return m, nil
 }
 
@@ -318,7 +313,7 @@ func (e *evaluator) fullDocument(ctx context.Context) ([][]relevance.Ranked, err
 		ids, texts = append(ids, tool.ID), append(texts, text)
 	}
 	e.tools = len(ids)
-	corpus := bm25.New(texts)
+	corpus := paper.NewCorpus(texts)
 	return each(ctx, e, func(i int) ([]relevance.Ranked, error) {
 		scores := corpus.Scores(e.queries[i].Text)
 		ranking := make([]relevance.Ranked, len(ids))
@@ -330,23 +325,12 @@ func (e *evaluator) fullDocument(ctx context.Context) ([][]relevance.Ranked, err
 	})
 }
 
-// judgeChosen judges query i by what a search chose to rank for it, and returns the
-// provider that leads the ranking, if there is one.
-func (e *evaluator) judgeChosen(i int, chosen *schema.Chosen) (first string) {
-	e.chosen[i] = chosen.Rank
-	if chosen.Rank == schema.RankProviders {
-		return chosen.Provider
-	}
-	e.judgments[i] = relevance.JudgeTools(e.queries[i].Labels)
-	return ""
-}
-
-// noteChosen notes how often --rank auto chose what the labels ask for: providers
-// where all relevant tools have one owner, else tools.
-func (e *evaluator) noteChosen() {
+// rankNote describes how often --rank auto chose as the labels ask: providers if all relevant
+// tools have one owner, else tools.
+func rankNote(queries []dataset.Query, owners map[string]string, chosen []schema.Rank) string {
 	var providers, right, single, found int
-	for i, rank := range e.chosen {
-		one := len(e.owning(i)) == 1
+	for i, rank := range chosen {
+		one := len(owning(&queries[i], owners)) == 1
 		if one {
 			single++
 		}
@@ -360,7 +344,7 @@ func (e *evaluator) noteChosen() {
 			}
 		}
 	}
-	e.note("of %d queries %d are given providers and %d tools, which is right for %.1f %%: for %d of %d that one owner answers, and %d of %d others",
-		len(e.queries), providers, len(e.queries)-providers, 100*float64(right)/float64(len(e.queries)),
-		found, single, right-found, len(e.queries)-single)
+	n := len(queries)
+	return fmt.Sprintf("of %d queries %d are given providers and %d tools, which is right for %.1f %%: for %d of %d that one owner answers, and %d of %d others",
+		n, providers, n-providers, 100*float64(right)/float64(n), found, single, right-found, n-single)
 }

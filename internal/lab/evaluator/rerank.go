@@ -1,28 +1,29 @@
 package evaluator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
 // reordered bounds the candidates, the best by the index, that reranking can compare by
 // their vectors.
 const reordered = 200
 
-// reordering reranks what was ranked with these signals.
+// reordering reranks results that were ranked with these signals.
 type reordering func(ranked []ranking.Ranked, signals ranking.Signals) []ranking.Ranked
 
-// reorder returns how --rerank has the ranking of query i, nil where it is off. Tools are
-// seen that the usage knows.
-func (e *evaluator) reorder(ctx context.Context, i int, step query.Step, m *fusion.Model, usage *schema.Usage) reordering {
-	if e.Settings.Rerank == evaluation.Off {
+// reorder returns the reordering of --rerank for query i, nil if it is off. The usage decides
+// which tools count as seen.
+func (e *evaluator) reorder(ctx context.Context, i int, step search.Step, m *fusion.Model, usage *schema.Usage) reordering {
+	if e.Settings.Rerank == Off {
 		return nil
 	}
 	var known *ranking.Usage
@@ -45,30 +46,14 @@ func (e *evaluator) reorder(ctx context.Context, i int, step query.Step, m *fusi
 	}
 }
 
-// noteReranked notes how often --rerank auto took a query for what it is.
-func (e *evaluator) noteReranked() {
-	if e.Settings.Rerank != evaluation.Auto {
-		return
-	}
-	right := 0
-	for i, single := range e.single {
-		if single >= 0.5 == (len(e.owning(i)) == 1) {
-			right++
+// owning returns the owners of the tools that are relevant to a query. A tool without an owner
+// counts as its own owner.
+func owning(q *dataset.Query, owners map[string]string) map[string]bool {
+	out := map[string]bool{}
+	for _, label := range q.Labels {
+		if label.Relevance > 0 {
+			out[cmp.Or(owners[label.ID], label.ID)] = true
 		}
 	}
-	e.note("whether one owner answers a query is told right for %.1f %% of %d queries", 100*float64(right)/float64(len(e.queries)), len(e.queries))
-}
-
-// owning returns the owners of what is relevant to query i; a tool without one
-// stands for itself.
-func (e *evaluator) owning(i int) map[string]bool {
-	owners := map[string]bool{}
-	for _, label := range e.queries[i].Labels {
-		if owner := e.owners[label.ID]; label.Relevance > 0 && owner != "" {
-			owners[owner] = true
-		} else if label.Relevance > 0 {
-			owners[label.ID] = true
-		}
-	}
-	return owners
+	return out
 }

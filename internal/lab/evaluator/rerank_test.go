@@ -4,13 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
 )
 
 func reranked(t *testing.T, dir, rerank string) (places [][]string, notes []string) {
 	t.Helper()
-	run := evaluate(t, dir, func(s *evaluation.Settings) { s.Rerank = rerank })
+	run := evaluate(t, dir, func(s *Settings) { s.Rerank = rerank })
 	for _, q := range run.PerQuery {
 		var ids []string
 		for _, place := range q.Ranking {
@@ -25,16 +23,16 @@ func reranked(t *testing.T, dir, rerank string) (places [][]string, notes []stri
 // nothing is lost or doubled in any way of reranking.
 func TestRerank(t *testing.T) {
 	dir := writeSet(t, smallSet())
-	off, _ := reranked(t, dir, evaluation.Off)
-	single, _ := reranked(t, dir, evaluation.Single)
+	off, _ := reranked(t, dir, Off)
+	single, _ := reranked(t, dir, Single)
 	for i, ids := range single {
 		mate := map[string]string{"ferry": "tides", "tides": "ferry", "bread": "cake", "cake": "bread"}[ids[0]]
 		if ids[0] != off[i][0] || mate != "" && !slices.Contains(ids[1:3], mate) {
 			t.Errorf("query %d: %v became %v", i, off[i], ids)
 		}
 	}
-	multi, _ := reranked(t, dir, evaluation.Multi)
-	auto, notes := reranked(t, dir, evaluation.Auto)
+	multi, _ := reranked(t, dir, Multi)
+	auto, notes := reranked(t, dir, Auto)
 	for _, places := range [][][]string{single, multi, auto} {
 		for i, ids := range places {
 			sorted, want := slices.Sorted(slices.Values(ids)), slices.Sorted(slices.Values(off[i]))

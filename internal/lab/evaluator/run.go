@@ -14,16 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/app"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
-	"github.com/toolstream/toolstream/internal/relevance"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/server"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/search"
 	"github.com/toolstream/toolstream/services/trainer"
 )
 
@@ -32,25 +32,24 @@ const (
 	pause    = time.Minute // between two searches
 	together = 32          // searches before their feedback comes
 	restless = 5           // searches of the user who never stops, in a pause
-	invented = 50          // names of this user, where he takes several
-	apps     = 10          // credentials of the others, where he has one of his own
+	invented = 50          // names of this user, if he takes several
+	apps     = 10          // credentials of the others, if he has his own
 	looked   = 10          // results that are shown
-	allShown = 100         // to those who look at all of them
+	allShown = 100         // results shown to users who look at everything
 )
 
-// trace is what a run leaves.
+// trace is the record of a run.
 type trace struct {
 	curve  []LearningPoint
 	shown  shown
 	wanted []float64 // of a hostile user with invented names, as the curve: see Invented
 }
 
-// shown is which entities were shown for a query, by their ids.
+// shown holds the ids of the entities that were shown for a query.
 type shown map[string]map[string]bool
 
-// simulate lets users search and click for all rounds, and measures after each. From
-// half time on, which is measured twice then, what is right is what later says; nil
-// for no change.
+// simulate has users search and click for all rounds, and measures after each. From half time
+// on, which it then measures twice, the labels are later's; nil means no change.
 func (s *simulator) simulate(ctx context.Context, seed uint64, at split, later *split, scenario simulation.Scenario) (out trace, err error) {
 	r, err := s.newRun(seed, at, scenario)
 	if err != nil {
@@ -106,13 +105,13 @@ func (s *simulator) simulate(ctx context.Context, seed uint64, at split, later *
 // run is a trainer and a query service at work on a bus of their own.
 type run struct {
 	seed     uint64
-	rng      *rand.Rand // of who asks what
-	spammers *rand.Rand // of what hostile users want
+	rng      *rand.Rand // decides the order of users and queries
+	spammers *rand.Rand // chance of hostile users
 	bus      *simulation.Bus
 	query    *query.Service
 	trainer  *trainer.Service
 	users    []simulation.User
-	one      simulation.User // who never stops
+	one      simulation.User // never stops
 	scenario simulation.Scenario
 	shown    shown
 	ids      uint64 // of searches
@@ -124,7 +123,11 @@ type run struct {
 func (s *simulator) newRun(seed uint64, at split, scenario simulation.Scenario) (*run, error) {
 	train := at.train
 	rng, spammers := rand.New(rand.NewPCG(seed, uint64(len(train)))), rand.New(rand.NewPCG(seed, 1<<32))
-	wanted := wantedTools(train)
+	var wanted []string // the candidates of the first query: the tools that hostile users may promote
+	for _, c := range train[0].Candidates {
+		wanted = append(wanted, c.ID)
+	}
+	slices.Sort(wanted)
 	r := &run{
 		shown: shown{}, seed: seed, rng: rng, spammers: spammers, bus: simulation.NewBus(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), scenario: scenario,
 		users: simulation.Crowd(spammers, s.cfg.Users, scenario, wanted),
@@ -135,36 +138,24 @@ func (s *simulator) newRun(seed uint64, at split, scenario simulation.Scenario) 
 	}
 	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	var err error
-	r.query, err = query.New(query.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
-		Snapshot:  query.Snapshot{Model: s.Settings.Model, Index: s.index, Catalogue: s.index, Embedder: s.encoder},
+	r.query, err = query.New(search.Config{Timeout: evalTimeout, EmbedTimeout: evalTimeout}, query.Deps{
+		Snapshot:  search.Snapshot{Model: s.Settings.Model, Index: s.index, Catalogue: s.index, Embedder: s.encoder},
 		Publisher: r.bus, Watcher: r.bus,
 		Now: r.bus.Now, Nonce: r.nonce, Logger: log, Registerer: metrics,
 	})
 	if err != nil {
 		return nil, err
 	}
-	learning := app.TrainerConfig(s.Config.Trainer, s.Settings.Model)
-	learning.Tick = evalTimeout // round lets it advance
+	learning := server.TrainerConfig(s.Config.Trainer, s.Settings.Model)
+	learning.Tick = evalTimeout // round advances it
 	r.trainer, err = trainer.New(learning, trainer.Deps{
 		Follower: r.bus, Publisher: r.bus, State: simulation.State{}, Store: r.bus, Now: r.bus.Now, Logger: log, Registerer: metrics,
 	})
 	return r, err
 }
 
-// wantedTools are what hostile users may want to be found: the tools that are
-// candidates of the first query, in the order of their ids.
-func wantedTools(train []evaluation.Sample) []string {
-	var ids []string
-	for _, c := range train[0].Candidates {
-		ids = append(ids, c.ID)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// useless returns the tool that is shown for the most queries among those that no query
-// asks for.
-func (s *simulator) useless(samples []evaluation.Sample) (most string) {
+// useless returns the tool that is shown for the most queries although no query asks for it.
+func (s *simulator) useless(samples []Sample) (most string) {
 	base, err := s.baseModel()
 	if err != nil {
 		return ""
@@ -177,7 +168,7 @@ func (s *simulator) useless(samples []evaluation.Sample) (most string) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(shown)) {
-		asked := slices.ContainsFunc(samples, func(s evaluation.Sample) bool { return relevantTo(&s)(id) })
+		asked := slices.ContainsFunc(samples, func(s Sample) bool { return relevantTo(&s)(id) })
 		if !asked && shown[id] > shown[most] {
 			most = id
 		}
@@ -186,7 +177,7 @@ func (s *simulator) useless(samples []evaluation.Sample) (most string) {
 }
 
 // amongFive returns the share of the queries that have a tool among the first five.
-func (s *simulator) amongFive(samples []evaluation.Sample, tool string, m *fusion.Model, usage *schema.Usage) float64 {
+func (s *simulator) amongFive(samples []Sample, tool string, m *fusion.Model, usage *schema.Usage) float64 {
 	used, n := usageOf(usage), 0
 	for i := range samples {
 		ranked := s.order(&samples[i], m, used, nil)
@@ -202,8 +193,8 @@ func (r *run) nonce() uint64 {
 	return r.ids
 }
 
-// round lets users ask every query once, in an order of its own.
-func (r *run) round(ctx context.Context, train []evaluation.Sample) error {
+// round has users ask every query once, in an order of its own.
+func (r *run) round(ctx context.Context, train []Sample) error {
 	order := r.rng.Perm(len(train))
 	for chunk := range slices.Chunk(order, together) {
 		var feedback []schema.Feedback
@@ -211,7 +202,7 @@ func (r *run) round(ctx context.Context, train []evaluation.Sample) error {
 		for _, i := range chunk {
 			r.asks++
 			asking := []*simulation.User{&r.users[r.rng.IntN(len(r.users))]}
-			asked := []*evaluation.Sample{&train[i]}
+			asked := []*Sample{&train[i]}
 			for range r.scenario.Restless {
 				one := r.one
 				if r.scenario.Invented > 0 {
@@ -239,9 +230,9 @@ func (r *run) round(ctx context.Context, train []evaluation.Sample) error {
 	return nil
 }
 
-// search lets a user ask a query, and returns what the user clicked, and whether
-// anything was shown. What a user does depends on no other user's chance.
-func (r *run) search(ctx context.Context, user *simulation.User, asked *evaluation.Sample, rng *rand.Rand) (clicks []schema.Feedback, shown bool, err error) {
+// search has a user ask a query, and returns the user's clicks, and whether anything was
+// shown. A user's actions do not depend on any other user's chance.
+func (r *run) search(ctx context.Context, user *simulation.User, asked *Sample, rng *rand.Rand) (clicks []schema.Feedback, shown bool, err error) {
 	k := looked
 	if user.Thorough {
 		k = allShown
@@ -271,9 +262,9 @@ func (s shown) add(query string, ids []string) {
 	}
 }
 
-// labels returns queries with the labels of what was shown for them: all that
-// anybody can teach who judges what is shown.
-func (s shown) labels(train []evaluation.Sample) []evaluation.Sample {
+// labels returns queries with the labels of the shown tools only: the most that users can
+// teach by judging their results.
+func (s shown) labels(train []Sample) []Sample {
 	out := slices.Clone(train)
 	for i := range out {
 		q := &out[i]
@@ -291,9 +282,8 @@ func (s shown) labels(train []evaluation.Sample) []evaluation.Sample {
 	return out
 }
 
-// relevantTo reports which tools a query asks for: a label's tool, or one that
-// does as well.
-func relevantTo(asked *evaluation.Sample) func(id string) bool {
+// relevantTo reports whether a query asks for a tool: a label's tool, or an alternative of it.
+func relevantTo(asked *Sample) func(id string) bool {
 	return func(id string) bool {
 		for _, label := range asked.Query.Labels {
 			if label.Relevance > 0 && (label.ID == id || slices.Contains(label.Alternatives, id)) {
@@ -304,8 +294,7 @@ func relevantTo(asked *evaluation.Sample) func(id string) bool {
 	}
 }
 
-// learn hands the trainer so many searches, then the feedback, and lets it learn
-// and publish.
+// learn hands the trainer so many searches, then the feedback, and has it learn and publish.
 func (r *run) learn(ctx context.Context, searches int, feedback []schema.Feedback) error {
 	if err := r.bus.Deliver(ctx, events.Searches, searches); err != nil {
 		return err
@@ -323,9 +312,9 @@ func (r *run) learn(ctx context.Context, searches int, feedback []schema.Feedbac
 	return r.trainer.Advance(ctx)
 }
 
-// learned returns what searches rank by now.
+// learned returns the model and the usage that searches now rank by.
 func (r *run) learned(ctx context.Context) (fusion.Model, *schema.Usage, error) {
-	w, _, err := r.trainer.Live(identity.DefaultTenant)
+	w, _, err := r.trainer.Weights.Live(identity.DefaultTenant)
 	if err != nil {
 		return fusion.Model{}, nil, err
 	}

@@ -1,14 +1,11 @@
-// Package evaluation holds the settings of an evaluation, its results and its files.
-// It is pure; package evaluator makes the rankings with the code that serves, and package
-// relevance judges them.
-package evaluation
+package evaluator
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 )
 
 // Settings are the switches of an evaluation. A switch with a fixed list of
@@ -25,8 +22,8 @@ type Settings struct {
 	Tasks     string `json:"tasks"` // how many queries a task is made of
 	Split     string `json:"split"` // all, or a value of the queries' split
 	Baseline  string `json:"baseline"`
-	Model     string `json:"model"`         // embedding model, empty where nothing was embedded
-	LLM       string `json:"llm,omitempty"` // language model, empty where none was asked
+	Model     string `json:"model"`         // embedding model, empty if nothing was embedded
+	LLM       string `json:"llm,omitempty"` // language model, empty if it was not used
 }
 
 // The values of the switches.
@@ -80,7 +77,7 @@ func Choices() []Choice {
 	}
 }
 
-// DefaultSettings returns the settings in which every switch has its default.
+// DefaultSettings returns the settings with the default of every switch.
 func DefaultSettings() Settings {
 	s := Settings{Weights: Builtin, Split: All}
 	for _, c := range Choices() {
@@ -89,8 +86,8 @@ func DefaultSettings() Settings {
 	return s
 }
 
-// Validate says which switch has a value that it does not know, or which two
-// do not go together.
+// Validate returns an error for a switch with an unknown value, or for two switches that
+// contradict each other.
 func (s *Settings) Validate() error {
 	for _, c := range Choices() {
 		if v := *c.Value(s); !slices.Contains(c.Values, v) {
@@ -129,12 +126,12 @@ type Result struct {
 	Settings Settings          `json:"settings"`
 	Metrics  relevance.Metrics `json:"metrics"`
 	Missing  int               `json:"missing_labels,omitempty"` // that name no tool of the set
-	Whole    int               `json:"without_steps,omitempty"`  // queries, where steps are searched
+	Whole    int               `json:"without_steps,omitempty"`  // queries, if steps are searched
 }
 
-// Run is a result with what it is made of.
+// Run is a result with its details.
 type Run struct {
 	Result
 	PerQuery []relevance.QueryResult
-	Notes    []string // what a reader of the figures should know
+	Notes    []string // caveats for readers of the figures
 }

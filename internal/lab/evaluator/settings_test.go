@@ -1,12 +1,14 @@
-package evaluation
+package evaluator
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
+)
 
 func TestSettings(t *testing.T) {
 	good := DefaultSettings()
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, good.Validate())
 	for name, spoil := range map[string]func(*Settings){
 		"unknown value":                    func(s *Settings) { s.Rank = "cats" },
 		"usage without learning":           func(s *Settings) { s.Usage = On },

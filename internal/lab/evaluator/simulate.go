@@ -11,14 +11,13 @@ import (
 	"github.com/sourcegraph/conc/pool"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
-	"github.com/toolstream/toolstream/internal/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// SimulateConfig says what is replayed.
+// SimulateConfig configures a simulation.
 type SimulateConfig struct {
 	Dir    string        // of the data set: labelled queries
 	Seeds  int           // how often, each with another fold held out and other users
@@ -26,7 +25,7 @@ type SimulateConfig struct {
 	Users  int           // who take turns
 	Config config.Config // chooses the embedding model and paces learning
 
-	Drift    bool // what is right changes at half time, too
+	Drift    bool // also simulate a change of the labels at half time
 	Silent   bool // every fifth user reports nothing, too
 	Thorough bool // users who look at all of 100 results and never err, too
 	Invented bool // a hostile user under many names, too
@@ -40,8 +39,8 @@ const (
 	mostRounds     = 100
 )
 
-// Simulated is what learning from users would bring: NDCG@10 on the queries of the fold
-// that no user asked, means over the seeds.
+// Simulated is the effect of learning from users: NDCG@10 on the queries of the fold that no
+// user asked, means over the seeds.
 type Simulated struct {
 	Dataset string `json:"dataset"`
 	Seeds   int    `json:"seeds"`
@@ -52,25 +51,25 @@ type Simulated struct {
 	Each  []Outcome       `json:"-"` // by seed
 }
 
-// Outcome is what one seed comes to, or the mean of all.
+// Outcome is the result of one seed, or the mean of all.
 type Outcome struct {
 	Start       float64 `json:"start"`        // by the built-in weights
 	FullLabels  float64 `json:"full_labels"`  // learned from all labels of the other folds
-	ShownLabels float64 `json:"shown_labels"` // learned from those of what was shown to the users who click
-	Clicks      float64 `json:"clicks"`       // learned from clicks on what was shown for their queries
-	GainShare   float64 `json:"gain_share"`   // of the gain by full labels, what clicks reach; of the means only
-	Attack20    float64 `json:"attack_20"`    // clicks, where every fifth user is hostile
+	ShownLabels float64 `json:"shown_labels"` // learned from the labels of the tools shown to the clicking users
+	Clicks      float64 `json:"clicks"`       // learned from the users' clicks on their results
+	GainShare   float64 `json:"gain_share"`   // share of the full labels' gain that clicks reach; of the means only
+	Attack20    float64 `json:"attack_20"`    // clicks, if every fifth user is hostile
 	AttackOne   float64 `json:"attack_one"`   // clicks, with one hostile user who never stops
 
 	Invented      Invented `json:"invented,omitzero"`       // by 50 names of one hostile user, who has a credential of his own
-	InventedAmong Invented `json:"invented_among,omitzero"` // the same, where everybody has the same credential
+	InventedAmong Invented `json:"invented_among,omitzero"` // the same, if all users have the same credential
 
-	Silent20 float64 `json:"silent_20,omitzero"` // clicks, where every fifth user reports nothing
+	Silent20 float64 `json:"silent_20,omitzero"` // clicks, if every fifth user reports nothing
 	Thorough float64 `json:"thorough,omitzero"`  // clicks of users who look at everything
 }
 
-// Invented is what one hostile user comes to who reports a tool that nobody asks for under
-// many names: the share of all queries that have it among the first five.
+// Invented is the success of a hostile user who, under many names, reports a tool that no
+// query asks for: the share of all queries that have the tool among the first five.
 type Invented struct {
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
@@ -94,13 +93,13 @@ func (s *Simulated) Margin(value func(*Outcome) float64) float64 {
 	return 1.96 * math.Sqrt(squares/(n-1)/n)
 }
 
-// LearningPoint is how good the ranking is after so many feedback events.
+// LearningPoint is the quality of the ranking after a number of feedback events.
 type LearningPoint struct {
 	Events, NDCG float64 // means over the seeds
 }
 
-// atEnd is what a curve that begins before the first round comes to: the mean over the
-// last tenth of the rounds: each round is partly chance.
+// atEnd is the final value of a curve that begins before the first round: the mean over the
+// last tenth of the rounds, because each round is partly chance.
 func atEnd(curve []LearningPoint) (ndcg float64) {
 	last := curve[len(curve)-max(1, (len(curve)-1)/10):]
 	for _, p := range last {
@@ -113,8 +112,8 @@ func atEnd(curve []LearningPoint) (ndcg float64) {
 // and the query service that serve, in this process. The same arguments give the
 // same answer. Seeds and users are 1 or more, rounds 0 or more. Progress may be nil.
 func Simulate(ctx context.Context, cfg SimulateConfig, progress func(stage string, done, total int)) (*Simulated, error) {
-	settings := evaluation.DefaultSettings()
-	settings.Weights, settings.Usage = evaluation.Learned, evaluation.On
+	settings := DefaultSettings()
+	settings.Weights, settings.Usage = Learned, On
 	e := &evaluator{EvalConfig: EvalConfig{Dir: cfg.Dir, Settings: settings, Config: cfg.Config}, EvalDeps: EvalDeps{Progress: progress}}
 	if err := e.open(); err != nil {
 		return nil, err
@@ -126,7 +125,7 @@ func Simulate(ctx context.Context, cfg SimulateConfig, progress func(stage strin
 	return &s.out, nil
 }
 
-// simulator carries one simulation.
+// simulator is the state of a simulation.
 type simulator struct {
 	*evaluator
 	cfg    SimulateConfig
@@ -134,8 +133,8 @@ type simulator struct {
 	out    Simulated
 }
 
-// split is what one seed learns from, and what it is measured on.
-type split struct{ train, test []evaluation.Sample }
+// split is the training and the test queries of one seed.
+type split struct{ train, test []Sample }
 
 func (s *simulator) replayAll(ctx context.Context) error {
 	samples, err := s.samples(ctx)
@@ -182,14 +181,14 @@ func (s *simulator) replayAll(ctx context.Context) error {
 	return nil
 }
 
-// replayed is what one seed comes to.
+// replayed is the result of one seed.
 type replayed struct {
 	Outcome
 	curve []LearningPoint // of clicks
-	drift *Drift          // where it is asked for: its curve and what all labels bring
+	drift *Drift          // if asked for: its curve, and the NDCG by all labels
 }
 
-// replay lets the users of every scenario teach a trainer of their own, side by side.
+// replay has the users of every scenario teach a trainer of their own, side by side.
 func (s *simulator) replay(ctx context.Context, seed uint64, at split) (r replayed, err error) {
 	base, err := s.baseModel()
 	if err != nil {
@@ -243,10 +242,9 @@ func (s *simulator) replay(ctx context.Context, seed uint64, at split) (r replay
 	return r, err
 }
 
-// labelled is how well the tested queries rank by what the labels of the others
-// teach.
+// labelled is the NDCG of the test queries by a model learned from the labels of the others.
 func (s *simulator) labelled(ctx context.Context, base *fusion.Model, at split) (float64, error) {
-	fitted, err := s.Fit(ctx, *base, at.train, s.Settings.Usage == evaluation.On)
+	fitted, err := s.Fit(ctx, *base, at.train, s.Settings.Usage == On)
 	if err != nil {
 		return 0, err
 	}
@@ -296,7 +294,7 @@ func added(sum, curve []LearningPoint, share float64) []LearningPoint {
 }
 
 // ndcg is how well queries rank.
-func (s *simulator) ndcg(test []evaluation.Sample, m *fusion.Model, usage *schema.Usage) float64 {
+func (s *simulator) ndcg(test []Sample, m *fusion.Model, usage *schema.Usage) float64 {
 	used := usageOf(usage)
 	var sum float64
 	for i := range test {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -26,10 +26,7 @@ func simulateConfig(t *testing.T) SimulateConfig {
 func TestSimulateRepeats(t *testing.T) {
 	cfg := simulateConfig(t)
 	cfg.Drift, cfg.Silent, cfg.Thorough, cfg.Invented = true, true, true, true
-	first, err := Simulate(t.Context(), cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Value(Simulate(t.Context(), cfg, nil))(t)
 	second, err := Simulate(t.Context(), cfg, nil)
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("%+v, and again %+v: %v", first, second, err)
@@ -47,7 +44,7 @@ func TestLabelsOfWhatWasShown(t *testing.T) {
 	candidate := func(id string) index.Candidate {
 		return index.Candidate{Ref: schema.Ref{Kind: schema.KindTool, ID: id}}
 	}
-	train := []evaluation.Sample{
+	train := []Sample{
 		{
 			Query: dataset.Query{ID: "both", Labels: []relevance.Label{
 				{ID: "a", Relevance: 1}, {ID: "b", Relevance: 1}, {ID: "c", Relevance: 1, Alternatives: []string{"d"}},
@@ -106,9 +103,9 @@ func TestDriftSettles(t *testing.T) {
 // near and that nobody wants beside it.
 func TestSuccessorsStandNear(t *testing.T) {
 	tools := []string{"a", "b", "c", "d", "e", "f"}
-	var samples []evaluation.Sample
+	var samples []Sample
 	for i, tool := range tools[:3] {
-		s := evaluation.Sample{Query: dataset.Query{ID: tool, Labels: []relevance.Label{
+		s := Sample{Query: dataset.Query{ID: tool, Labels: []relevance.Label{
 			{ID: tool, Relevance: 1}, {ID: "wrong for " + tool}, {ID: "no answer to " + tool},
 		}}}
 		for j := range tools {

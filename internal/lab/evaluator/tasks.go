@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 )
 
-// tasks returns tasks made of n queries each, as many as there are queries: each query
-// and those that follow it in an order by chance, from a fixed seed. What one of them
-// asks for, the task asks for.
+// tasks returns tasks made of n queries each, as many as there are queries: a task is a query
+// and the n-1 queries after it in a random order from a fixed seed. A task asks for all tools
+// of its queries.
 func tasks(queries []dataset.Query, n int) []dataset.Query {
 	n = min(n, len(queries))
 	order := rand.New(rand.NewPCG(1, uint64(n))).Perm(len(queries))
@@ -26,7 +26,7 @@ func tasks(queries []dataset.Query, n int) []dataset.Query {
 	return out
 }
 
-// task joins queries into one that asks for what they ask for.
+// task joins queries into a query that asks for all of their tools.
 func task(of ...dataset.Query) (out dataset.Query) {
 	var ids []string
 	for _, q := range of {

@@ -9,36 +9,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/relevance"
-	"github.com/toolstream/toolstream/internal/training"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/trainer"
+	"github.com/toolstream/toolstream/services/trainer/fitting"
 )
 
-// TrainConfig says what is learned from and what for.
+// TrainConfig configures a training.
 type TrainConfig struct {
-	Dir      string              // of the data set: labelled queries, or recorded searches
-	Settings evaluation.Settings // documents, queries, retrieval, usage and split, as in an evaluation
-	Seed     uint64              // decides the order of the pairs
-	Config   config.Config       // chooses the embedding model
+	Dir      string        // of the data set: labelled queries, or recorded searches
+	Settings Settings      // documents, queries, retrieval, usage and split, as in an evaluation
+	Seed     uint64        // decides the order of the pairs
+	Config   config.Config // chooses the embedding model
 }
 
-// Trained is what came of a training.
+// Trained is the result of a training.
 type Trained struct {
 	Weights schema.Weights `json:"weights"`
 	Pairs   int            `json:"pairs"`
 
-	// CrossValidated is how well queries rank by weights that are learned without their
-	// fold. It is absent where there are no labels.
+	// CrossValidated is how well queries rank by weights that are learned without their fold. It
+	// is nil if there are no labels.
 	CrossValidated *relevance.Metrics `json:"cross_validated,omitempty"`
 }
 
-// Train learns weights from a whole data set, and measures what such weights
-// are worth on queries that they were not learned from.
+// Train learns weights from a whole data set, and measures the worth of such weights on
+// queries that they were not learned from.
 func Train(ctx context.Context, cfg TrainConfig, progress func(stage string, done, total int)) (*Trained, error) {
 	learn := trainLabels
 	if recordedSearches(cfg.Dir) {
@@ -64,8 +63,8 @@ func recordedSearches(dir string) bool {
 // trainLabels learns from labelled queries.
 func trainLabels(ctx context.Context, cfg TrainConfig, progress func(stage string, done, total int)) (*Trained, error) {
 	measured := EvalConfig{Dir: cfg.Dir, Settings: cfg.Settings, Config: cfg.Config}
-	measured.Settings.Weights = evaluation.Learned
-	e := &evaluator{EvalConfig: measured, EvalDeps: EvalDeps{Fit: evaluation.Learn(cfg.Seed), Progress: progress}}
+	measured.Settings.Weights = Learned
+	e := &evaluator{EvalConfig: measured, EvalDeps: EvalDeps{Fit: Learn(cfg.Seed), Progress: progress}}
 	if err := e.open(); err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func trainLabels(ctx context.Context, cfg TrainConfig, progress func(stage strin
 		if err != nil {
 			return err
 		}
-		fitted, err := e.Fit(ctx, base, samples, e.Settings.Usage == evaluation.On)
+		fitted, err := e.Fit(ctx, base, samples, e.Settings.Usage == On)
 		if err != nil {
 			return err
 		}
@@ -95,7 +94,7 @@ func trainLabels(ctx context.Context, cfg TrainConfig, progress func(stage strin
 	return t, err
 }
 
-// trainSearches learns from what was shown and what agents did with it.
+// trainSearches learns from recorded results and the agents' feedback on them.
 func trainSearches(ctx context.Context, cfg TrainConfig, _ func(stage string, done, total int)) (*Trained, error) {
 	set, err := dataset.OpenSearches(cfg.Dir)
 	if err != nil {
@@ -118,7 +117,7 @@ func trainSearches(ctx context.Context, cfg TrainConfig, _ func(stage string, do
 	if err != nil {
 		return nil, err
 	}
-	fitted, err := training.Config{Seed: cfg.Seed}.Fit(ctx, base, trainer.Samples(impressions, feedback))
+	fitted, err := fitting.Config{Seed: cfg.Seed}.Fit(ctx, base, trainer.Samples(impressions, feedback))
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +125,9 @@ func trainSearches(ctx context.Context, cfg TrainConfig, _ func(stage string, do
 	return &Trained{Weights: w, Pairs: fitted.Pairs}, err
 }
 
-// modelOf returns the embedding model that all searches ranked by: its cosines are
-// what is learned from, and of another they say something else. It is empty where
-// none says so.
+// modelOf returns the embedding model that all searches ranked by. Weights are learned from
+// its cosines, and the cosines of another model mean something else. It returns "" if no
+// search names a model.
 func modelOf(searches []dataset.Recorded) (string, error) {
 	counts := map[string]int{}
 	for _, s := range searches {
@@ -152,8 +151,8 @@ func trained(m fusion.Model, pairs int, source string) (schema.Weights, error) {
 	return sealed("trained", w)
 }
 
-// sealed names weights after how they were made and what they are, so that two never
-// share a version, and seals them.
+// sealed seals weights and names them after their origin and their content, so that no two
+// share a version.
 func sealed(made string, w schema.Weights) (schema.Weights, error) {
 	w.Version = made
 	draft, err := fusion.Seal(w)

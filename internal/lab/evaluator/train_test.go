@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -19,11 +19,7 @@ func trainConfig(t *testing.T, dir string) TrainConfig {
 
 func train(t *testing.T, cfg TrainConfig) *Trained {
 	t.Helper()
-	trained, err := Train(t.Context(), cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return trained
+	return check.Value(Train(t.Context(), cfg, nil))(t)
 }
 
 func TestTrainFromLabels(t *testing.T) {
@@ -32,9 +28,7 @@ func TestTrainFromLabels(t *testing.T) {
 	if first.Weights.Hash != second.Weights.Hash || first.Pairs == 0 || first.CrossValidated == nil {
 		t.Fatalf("%+v and %+v", first.Weights, second.Weights)
 	}
-	if _, err := fusion.ModelOf(first.Weights); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(fusion.ModelOf(first.Weights))(t)
 	if w := first.Weights; !strings.Contains(w.Source, "harbour") || w.Trained != first.Pairs || w.Version != "trained-"+train(t, trainConfig(t, dir)).Weights.Version[8:] {
 		t.Errorf("%+v", w)
 	}
@@ -42,7 +36,7 @@ func TestTrainFromLabels(t *testing.T) {
 
 func TestTrainWithUsage(t *testing.T) {
 	cfg := trainConfig(t, writeSet(t, smallSet()))
-	cfg.Settings.Usage = evaluation.On
+	cfg.Settings.Usage = On
 	if w := train(t, cfg).Weights; w.Version == train(t, trainConfig(t, cfg.Dir)).Weights.Version {
 		t.Error("usage makes no difference")
 	}
@@ -70,9 +64,7 @@ func TestTrainFromSearches(t *testing.T) {
 	if _, err := Train(t.Context(), trainConfig(t, writeSet(t, files)), nil); err == nil || !strings.Contains(err.Error(), "minilm-1 (1) and static-1 (1)") {
 		t.Errorf("of searches by two models: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "feedback.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(dir, "feedback.jsonl")))
 	if _, err := Train(t.Context(), trainConfig(t, dir), nil); err == nil {
 		t.Error("learned from searches without feedback")
 	}
@@ -90,7 +82,7 @@ func TestReferenceWeights(t *testing.T) {
 `
 	weights := `{"retriever":"bm25","fold":%d,"base_weight":[[1,0,0,0]],"base_bias":[0]}` + "\n"
 	files["reference_weights.jsonl"] = fmt.Sprintf(weights, 0) + fmt.Sprintf(weights, 1)
-	run := evaluate(t, writeSet(t, files), func(s *evaluation.Settings) { s.Weights = evaluation.Reference })
+	run := evaluate(t, writeSet(t, files), func(s *Settings) { s.Weights = Reference })
 	if run.Tools != 5 || len(run.PerQuery[0].Ranking) != 2 || run.Metrics.Of("mrr") != 1 {
 		t.Errorf("with reference weights: %+v", run)
 	}

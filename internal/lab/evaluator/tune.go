@@ -9,13 +9,12 @@ import (
 	"github.com/sourcegraph/conc/iter"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Tuned is what a search for built-in weights came to.
+// Tuned is the result of a search for built-in weights.
 type Tuned struct {
 	Model   string         `json:"model"` // the embedding model
 	Weights schema.Weights `json:"weights"`
@@ -28,26 +27,25 @@ type TuneResult struct {
 	Before float64 `json:"before"` // of the weights that the search began with
 	After  float64 `json:"after"`  // of the weights that were found
 
-	// LeftOut is that of the weights that the other sets alone would choose: what to
-	// expect on a set that the weights were not tuned to. It is nil of a single set.
+	// LeftOut is the quality of the weights that the other sets alone would choose: the quality to
+	// expect on a set that the weights were not tuned to. It is nil for a single set.
 	LeftOut *float64 `json:"left_out,omitempty"`
 }
 
-// TuneConfig says what weights are searched for.
+// TuneConfig configures a search for weights.
 type TuneConfig struct {
 	Dirs   []string       // of the data sets
-	Begin  schema.Weights // where the search begins
+	Begin  schema.Weights // start of the search
 	Config config.Config  // chooses the embedding model
 	Cache  string         // folder of vectors; empty: not stored
 }
 
-// The grid of factors by which dense features count more or less than at the
-// beginning, which is in its middle.
+// The grid of factors for the weight of dense features. Its middle is the beginning.
 const (
 	gridStep  = 1.3
 	gridSteps = 13
 	gridBegin = gridSteps / 2
-	leastGain = 0.0003 // what is less is taken for noise
+	leastGain = 0.0003 // a smaller gain is taken for noise
 )
 
 // grid is the quality of a set by factor.
@@ -57,13 +55,13 @@ type grid [gridSteps]float64
 // narrow one.
 func (g *grid) at(step int) float64 { return (g[step-1] + g[step] + g[step+1]) / 3 }
 
-// Tune searches for what the vectors of an embedding model count against words where
-// nothing is learned, on all of the data sets together. Every split of a set counts as a
-// set, and only the raw queries and the documents that the rules make are looked at.
+// Tune searches for the weight of an embedding model's vectors against words if nothing is
+// learned, on all of the data sets together. Every split of a set counts as a set. It uses
+// only the raw queries and the documents that the rules make.
 //
-// It is the one thing that a model has to be asked for. Searches over all
-// weights, or over those of clauses, pairs, owners and suppliers apart, find more
-// on the sets that they look at and lose on one that was left out.
+// A model needs no other tuning. Searches over all weights, or over the weights of clauses,
+// pairs, owners and suppliers apart, find more on the sets that they look at and lose on a set
+// that was left out.
 func Tune(ctx context.Context, cfg TuneConfig, progress func(stage string, done, total int)) (*Tuned, error) {
 	base, err := fusion.ModelOf(cfg.Begin)
 	if err != nil {
@@ -73,7 +71,7 @@ func Tune(ctx context.Context, cfg TuneConfig, progress func(stage string, done,
 	var grids []grid
 	for _, dir := range cfg.Dirs {
 		e := &evaluator{
-			EvalConfig: EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
+			EvalConfig: EvalConfig{Dir: dir, Settings: DefaultSettings(), Config: cfg.Config, Cache: cfg.Cache},
 			EvalDeps:   EvalDeps{Progress: progress},
 		}
 		samples, err := e.sampleAll(ctx)
@@ -81,7 +79,7 @@ func Tune(ctx context.Context, cfg TuneConfig, progress func(stage string, done,
 			return nil, err
 		}
 		t.Model = e.Settings.Model
-		splits := map[string][]evaluation.Sample{}
+		splits := map[string][]Sample{}
 		var names []string
 		for _, s := range samples {
 			name := s.Query.Split
@@ -114,8 +112,8 @@ func Tune(ctx context.Context, cfg TuneConfig, progress func(stage string, done,
 	return t, err
 }
 
-// bestStep is the step that all sets but one do best with together; without is -1 to leave
-// out none.
+// bestStep is the best step for all sets together, except set number without; -1 leaves out no
+// set.
 func bestStep(grids []grid, without int) int {
 	mean := func(step int) (sum float64) {
 		for i := range grids {
@@ -144,14 +142,18 @@ func scaled(m fusion.Model, step int) fusion.Model {
 	return m
 }
 
-// grid ranks the samples by every model of the grid.
-func (e *evaluator) grid(ctx context.Context, samples []evaluation.Sample, base fusion.Model) (g grid, err error) {
+// grid measures every model of the grid on the samples, by the mean of NDCG@5 and NDCG@10.
+func (e *evaluator) grid(ctx context.Context, samples []Sample, base fusion.Model) (g grid, err error) {
 	for step := range g {
 		if err := ctx.Err(); err != nil {
 			return g, err
 		}
 		m := scaled(base, step)
-		for _, q := range iter.Map(samples, func(s *evaluation.Sample) float64 { return e.quality(s, &m) }) {
+		for _, q := range iter.Map(samples, func(s *Sample) float64 {
+			ranked := e.order(s, &m, usageOf(nil), nil)
+			metrics := relevance.Judge(s.Query.ID, relevance.JudgeTools(s.Query.Labels), ranked).Metrics
+			return (metrics.Of("ndcg@5") + metrics.Of("ndcg@10")) / 2
+		}) {
 			g[step] += q / float64(len(samples))
 		}
 		e.progress("tuning", step+1, gridSteps)
@@ -159,14 +161,7 @@ func (e *evaluator) grid(ctx context.Context, samples []evaluation.Sample, base 
 	return g, nil
 }
 
-// quality is the mean of NDCG@5 and NDCG@10 of a query.
-func (e *evaluator) quality(s *evaluation.Sample, m *fusion.Model) float64 {
-	ranked := e.order(s, m, usageOf(nil), nil)
-	metrics := relevance.Judge(s.Query.ID, relevance.JudgeTools(s.Query.Labels), ranked).Metrics
-	return (metrics.Of("ndcg@5") + metrics.Of("ndcg@10")) / 2
-}
-
-func (e *evaluator) sampleAll(ctx context.Context) (samples []evaluation.Sample, err error) {
+func (e *evaluator) sampleAll(ctx context.Context) (samples []Sample, err error) {
 	if err := e.open(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -14,10 +15,7 @@ func TestTunedWeightsAreNamedAfterWhatTheyAre(t *testing.T) {
 	dir := writeSet(t, smallSet())
 	tuned := func(begin schema.Weights) schema.Weights {
 		t.Helper()
-		got, err := Tune(t.Context(), TuneConfig{Dirs: []string{dir}, Begin: begin, Config: evalConfig(t, dir, nil).Config}, func(string, int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Value(Tune(t.Context(), TuneConfig{Dirs: []string{dir}, Begin: begin, Config: evalConfig(t, dir, nil).Config}, func(string, int, int) {}))(t)
 		if _, err := fusion.ModelOf(got.Weights); err != nil || len(got.Sets) != 2 || got.Sets[1].LeftOut == nil {
 			t.Errorf("%v: %+v", err, got)
 		}

@@ -1,21 +1,17 @@
-// Package bm25 is plain BM25 over a fixed list of texts, in the variant that
-// the Multi-Field Tool Retrieval paper (arXiv 2602.05366) and its baselines
-// report: k1 1.5, b 0.75, an idf that is never negative, no constant factor,
-// words of two characters and more in lower case without Lucene's English stop
-// words, every occurrence in a query counting.
-//
-// It exists to be compared with, and is neither what serves (internal/lexical)
-// nor tuned: figures of publications hold for exactly this.
-package bm25
+package paper
 
 import (
 	"math"
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
+// The variant that arXiv 2602.05366 and its baselines report: an idf that is never negative, no
+// constant factor, words of two characters and more in lower case without Lucene's English stop
+// words, every occurrence in a query counting. It serves nothing (see internal/engine/lexical):
+// published figures hold for exactly this.
 const (
 	k1 = 1.5
 	b  = 0.75
@@ -28,16 +24,15 @@ type Corpus struct {
 	postings map[string][]posting
 }
 
-// posting is what one occurrence of its word in a query adds to a text's
-// score.
+// posting is the addition to a text's score for each occurrence of the word in a query.
 type posting struct {
 	text  int
 	score float64
 }
 
-// New returns the corpus of texts. Empty ones count in the number of texts and
-// in their mean length.
-func New(texts []string) *Corpus {
+// NewCorpus returns the corpus of texts. Empty texts count in the number of texts and in their
+// mean length.
+func NewCorpus(texts []string) *Corpus {
 	c := &Corpus{texts: len(texts), postings: map[string][]posting{}}
 	lengths := make([]float64, len(texts))
 	var total float64
@@ -46,33 +41,24 @@ func New(texts []string) *Corpus {
 		lengths[i] = float64(len(words))
 		total += lengths[i]
 		for _, word := range words {
-			c.count(word, i)
+			list := c.postings[word]
+			if last := len(list) - 1; last >= 0 && list[last].text == i {
+				list[last].score++
+				continue
+			}
+			c.postings[word] = append(list, posting{i, 1})
 		}
 	}
 	for _, list := range c.postings {
-		c.weigh(list, lengths, total/float64(len(texts)))
+		mean := total / float64(len(texts))
+		df := float64(len(list))
+		idf := math.Log1p((float64(c.texts) - df + 0.5) / (df + 0.5))
+		for i, p := range list {
+			norm := k1 * (1 - b + b*lengths[p.text]/mean)
+			list[i].score = idf * p.score / (p.score + norm)
+		}
 	}
 	return c
-}
-
-// count notes one more occurrence of word in a text. Texts come in order.
-func (c *Corpus) count(word string, text int) {
-	list := c.postings[word]
-	if last := len(list) - 1; last >= 0 && list[last].text == text {
-		list[last].score++
-		return
-	}
-	c.postings[word] = append(list, posting{text, 1})
-}
-
-// weigh turns the counts of one word into scores.
-func (c *Corpus) weigh(list []posting, lengths []float64, mean float64) {
-	df := float64(len(list))
-	idf := math.Log1p((float64(c.texts) - df + 0.5) / (df + 0.5))
-	for i, p := range list {
-		norm := k1 * (1 - b + b*lengths[p.text]/mean)
-		list[i].score = idf * p.score / (p.score + norm)
-	}
 }
 
 // Scores returns the score of every text for a query, in the order of the
@@ -91,7 +77,7 @@ func (c *Corpus) Scores(query string) []float64 {
 // underscores, in lower case, without stop words. It is the pattern
 // `\b\w\w+\b` of Python on Unicode text.
 func Tokens(s string) []string {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !wordRune(r) })
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !(r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r)) })
 	kept := words[:0]
 	for _, word := range words {
 		if several(word) && !text.StopWord(word) {
@@ -100,8 +86,6 @@ func Tokens(s string) []string {
 	}
 	return kept
 }
-
-func wordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // several reports whether a word has more than one character.
 func several(word string) bool {

@@ -1,4 +1,4 @@
-package bm25
+package paper
 
 import (
 	"math"
@@ -25,7 +25,7 @@ func TestTokens(t *testing.T) {
 
 // The expected scores are worked out by hand from the formula.
 func TestScores(t *testing.T) {
-	c := New([]string{"cat dog", "cat cat bird fish", ""})
+	c := NewCorpus([]string{"cat dog", "cat cat bird fish", ""})
 	norm := func(length float64) float64 { return k1 * (1 - b + b*length/2) } // mean length (2+4+0)/3
 	cat := math.Log(1 + (3-2+0.5)/(2+0.5))
 	dog := math.Log(1 + (3-1+0.5)/(1+0.5))
@@ -49,9 +49,9 @@ func TestScores(t *testing.T) {
 
 func TestNothingToSearch(t *testing.T) {
 	for _, texts := range [][]string{nil, {""}, {"the"}} {
-		for _, score := range New(texts).Scores("the cat") {
+		for _, score := range NewCorpus(texts).Scores("the cat") {
 			if score != 0 {
-				t.Errorf("New(%q): score %v, want 0", texts, score)
+				t.Errorf("NewCorpus(%q): score %v, want 0", texts, score)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // JSONText returns a document as Python's json.dumps writes it, which is the
@@ -44,7 +44,7 @@ func appendValue(dst, value []byte) []byte {
 	return appendScalar(dst, string(value))
 }
 
-// separate appends a comma unless what was opened last is still empty.
+// separate appends a comma unless the last opened array or object is still empty.
 func separate(dst []byte, opened byte) []byte {
 	if dst[len(dst)-1] == opened {
 		return dst

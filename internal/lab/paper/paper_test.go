@@ -6,7 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -66,20 +67,14 @@ func TestDenseScores(t *testing.T) {
 		`{"type": "string", "name": "p"}`: x, `{"type": "string", "name": "q"}`: {0, -1},
 		"d1": half, "d2": y, "r1": y, "r2": half, "u1": y, "u2": y, "n: m": half, "o: k": y,
 	}
-	s, err := New(context.Background(), twoTools(), model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Score(context.Background(), &dataset.Rewritten{
+	s := check.Value(New(context.Background(), twoTools(), model))(t)
+	got := check.Value(s.Score(context.Background(), &dataset.Rewritten{
 		Needs: []schema.Need{
 			{ToolDescription: "d1", ExpectedResponse: "r1", UserIntent: "u1"},
 			{ToolDescription: "d2", ExpectedResponse: "r2", UserIntent: "u2"},
 		},
 		Arguments: []dataset.Argument{{Name: "n", Meaning: "m"}, {Name: "o", Meaning: "k"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	f := DenseFields()
 	for i, want := range []map[fusion.Feature]float64{
 		{f[0]: 0.6, f[2]: 0.6, f[3]: 0.8, f[1]: 0.3},
@@ -98,14 +93,8 @@ func TestDenseScores(t *testing.T) {
 }
 
 func TestNoArguments(t *testing.T) {
-	s, err := New(context.Background(), twoTools(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Score(context.Background(), &dataset.Rewritten{Needs: []schema.Need{{ToolDescription: "da"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(New(context.Background(), twoTools(), nil))(t)
+	got := check.Value(s.Score(context.Background(), &dataset.Rewritten{Needs: []schema.Need{{ToolDescription: "da"}}}))(t)
 	if m := got[0].Matches; len(m) != 2 || m[0].Score != 0 || m[1].Score != 0 {
 		t.Errorf("matches %v, want both parameters missing", m)
 	}

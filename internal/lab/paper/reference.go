@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -33,8 +33,8 @@ func References(set *dataset.Set, retriever string, f Fields) ([]fusion.Model, e
 	return models, nil
 }
 
-// reference returns one fold's model. Its base weights stand in the order
-// description, parameters, response, examples.
+// reference returns one fold's model. Its base weights have the order description, parameters,
+// response, examples.
 func reference(w dataset.ReferenceWeights, f Fields) (fusion.Model, error) {
 	if len(w.Base[0]) != 4 {
 		return fusion.Model{}, fmt.Errorf("reference weights of fold %d: %d base weights, want 4", w.Fold, len(w.Base[0]))

@@ -1,10 +1,10 @@
-// Package paper scores exactly as the authors of Multi-Field Tool
-// Retrieval do (arXiv 2602.05366), on recorded standardized tools and recorded
-// rewritten queries, so that figures can be compared with theirs.
+// Package paper scores exactly as the authors of Multi-Field Tool Retrieval do (arXiv
+// 2602.05366), on recorded standardized tools and recorded rewritten queries, so that figures
+// can be compared with theirs.
 //
-// It is not what serves: the texts of its fields, its BM25 and its one score
-// per field are the paper's, not those of internal/index. The fusion and
-// the penalty are pkg/fusion, as everywhere.
+// It does not serve searches: the texts of its fields, its BM25 and its one score per field
+// follow the paper, not internal/engine/index. The fusion and the penalty are pkg/fusion, as
+// everywhere.
 package paper
 
 import (
@@ -12,9 +12,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation/bm25"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -38,27 +37,27 @@ type Fields [4]fusion.Feature
 
 const parameters = 1 // the place of the parameters in Fields
 
-// LexicalFields are those of BM25.
+// LexicalFields are the fields that BM25 scores.
 func LexicalFields() Fields {
 	return Fields{fusion.NeedsLexicalDescription, fusion.NeedsLexicalParameters, fusion.NeedsLexicalResponse, fusion.NeedsLexicalExamples}
 }
 
-// DenseFields are those of an embedding model.
+// DenseFields are the fields that an embedding model scores.
 func DenseFields() Fields {
 	return Fields{fusion.NeedsDenseDescription, fusion.NeedsDenseParameters, fusion.NeedsDenseResponse, fusion.NeedsDenseExamples}
 }
 
-// column is one field of all tools: its texts in the order of the tools, and
-// where those of each tool begin. The last start is the number of texts.
+// column is one field of all tools: its texts in the order of the tools, and the index of each
+// tool's first text. The last start is the number of texts.
 type column struct {
 	starts  []int
-	corpus  *bm25.Corpus // where no model is given
+	corpus  *Corpus // if no model is given
 	model   Model
 	vectors [][]float32
 }
 
-// New makes the texts of the tools searchable: by BM25, or, where a model is
-// given, by the cosine of its embeddings.
+// New makes the texts of the tools searchable: by the cosine of the model's embeddings, or by
+// BM25 if model is nil.
 func New(ctx context.Context, tools []dataset.Standardized, model Model) (*Scorer, error) {
 	s := &Scorer{tools: tools, fields: LexicalFields()}
 	if model != nil {
@@ -89,7 +88,7 @@ func (c *column) fill(ctx context.Context, tools []dataset.Standardized, of func
 	}
 	c.starts = append(c.starts, len(texts))
 	if model == nil {
-		c.corpus = bm25.New(texts)
+		c.corpus = NewCorpus(texts)
 		return nil
 	}
 	var err error
@@ -98,8 +97,8 @@ func (c *column) fill(ctx context.Context, tools []dataset.Standardized, of func
 	return err
 }
 
-// parameterTexts returns each parameter as the JSON of what is said of it, with
-// its name as the last member.
+// parameterTexts returns each parameter's description as JSON, with its name as the last
+// member.
 func parameterTexts(t *dataset.Standardized) ([]string, error) {
 	texts := make([]string, len(t.Parameters))
 	for i, p := range t.Parameters {
@@ -126,11 +125,10 @@ func (s *Scorer) Tools() []string {
 	return ids
 }
 
-// Score returns the field scores of every tool for a rewritten query, in the
-// order of the tools (arXiv 2602.05366, equations 1 to 3): of description and
-// response that of the need that asks best, of examples that of the best need
-// and example, of parameters the mean over the parameters of max(0, best
-// argument). Matches holds the parameters for the penalty.
+// Score returns the field scores of every tool for a rewritten query, in the order of the
+// tools (arXiv 2602.05366, equations 1 to 3). Description and response have the score of the
+// best need, examples the score of the best pair of need and example. Parameters have the mean
+// over the parameters of max(0, best argument). Matches holds the parameters for the penalty.
 func (s *Scorer) Score(ctx context.Context, q *dataset.Rewritten) ([]fusion.Example, error) {
 	out := make([]fusion.Example, len(s.tools))
 	for at, ask := range [4]func(schema.Need) string{
@@ -159,8 +157,8 @@ func (s *Scorer) Score(ctx context.Context, q *dataset.Rewritten) ([]fusion.Exam
 	return out, s.scoreParameters(ctx, q, out)
 }
 
-// scoreParameters scores the parameters and what is missing. As in the authors'
-// code a query without arguments misses every parameter; what serves has no
+// scoreParameters scores the parameters and fills the matches for the penalty. As in the
+// authors' code, a query without arguments misses every parameter; the serving code has no
 // penalty then.
 func (s *Scorer) scoreParameters(ctx context.Context, q *dataset.Rewritten, out []fusion.Example) error {
 	arguments := make([]string, len(q.Arguments))
@@ -223,8 +221,7 @@ func (c *column) scores(ctx context.Context, questions []string) ([][]float64, e
 	return scores, nil
 }
 
-// portion is how many texts are embedded in one call: what fits every model's
-// request.
+// portion is how many texts are embedded in one call. It fits every model's request.
 const portion = 64
 
 func embed(ctx context.Context, texts []string, model Model) ([][]float32, error) {

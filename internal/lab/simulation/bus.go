@@ -1,6 +1,6 @@
-// Package simulation lets made-up users work with the real services: users who
-// click by a model of what clicking depends on, and a bus with a store and a
-// clock, in memory and without any waiting, so that the same seed gives the same outcome.
+// Package simulation has made-up users work with the real services. The users click by a click
+// model; bus, store and clock are in memory and never wait, so that the same seed gives the
+// same outcome.
 package simulation
 
 import (
@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Bus is the bus, the store and the clock of simulated services, in memory. What is
-// published waits until it is delivered; what is put into the store is seen by
-// all who watch before Put returns. It may be used concurrently.
+// Bus is the bus, the store and the clock of simulated services, in memory. A published
+// message waits until Deliver; a stored value reaches all watchers before Put returns. It may
+// be used concurrently.
 type Bus struct {
 	mu        sync.Mutex // guards all below
 	changed   *sync.Cond // of mu: a message was published, or a reader follows or watches
@@ -53,7 +53,7 @@ func (b *Bus) Now() time.Time {
 	return b.now
 }
 
-// Pass lets time pass.
+// Pass advances the clock.
 func (b *Bus) Pass(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,8 +73,8 @@ func (b *Bus) Publish(_ context.Context, msgs ...stream.Message) error {
 	return nil
 }
 
-// Follow lets Deliver hand a topic's messages to handle, until ctx ends. A topic
-// has one follower, who is there from the beginning.
+// Follow has Deliver hand a topic's messages to handle, until ctx ends. A topic has one
+// follower, which is there from the beginning.
 func (b *Bus) Follow(ctx context.Context, topic events.Topic, _ map[int]uint64, handle func(context.Context, []stream.Message) error) error {
 	b.mu.Lock()
 	b.followers[topic] = handle
@@ -91,13 +91,13 @@ func (b *Bus) End(_ context.Context, topic events.Topic) (map[int]uint64, error)
 	return map[int]uint64{0: b.offsets[topic]}, nil
 }
 
-// Await returns once so many follow and watch, or ctx has ended.
+// Await returns once so many followers and watchers are there, or ctx has ended.
 func (b *Bus) Await(ctx context.Context, followers, watchers int) error {
 	return b.until(ctx, func() bool { return len(b.followers) >= followers && len(b.watchers) >= watchers })
 }
 
-// Deliver waits until n messages of a topic are there and hands them to its
-// follower. It returns what the follower does.
+// Deliver waits until n messages of a topic are there and hands them to its follower. It
+// returns the follower's error.
 func (b *Bus) Deliver(ctx context.Context, topic events.Topic, n int) error {
 	if n == 0 {
 		return nil
@@ -133,12 +133,12 @@ func (b *Bus) until(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// Create stores a value under a new key and tells all who watch it.
+// Create stores a value under a new key and calls its watchers.
 func (b *Bus) Create(ctx context.Context, key string, value []byte) (uint64, error) {
 	return b.Update(ctx, key, value, 0)
 }
 
-// Update stores a value under a key of that revision and tells all who watch it.
+// Update stores a value under a key of that revision and calls its watchers.
 func (b *Bus) Update(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	b.mu.Lock()
 	if b.values[key].Revision != revision {
@@ -152,7 +152,7 @@ func (b *Bus) Update(_ context.Context, key string, value []byte, revision uint6
 	return e.Revision, b.tell(e)
 }
 
-// tell calls all who watch a key.
+// tell calls the watchers of a key.
 func (b *Bus) tell(e stream.Entry) error {
 	b.mu.Lock()
 	watchers := slices.Clone(b.watchers)
@@ -179,7 +179,7 @@ func (b *Bus) Get(_ context.Context, key string) (stream.Entry, error) {
 	return e, nil
 }
 
-// Delete removes a value and tells all who watch its key.
+// Delete removes a value and calls the watchers of its key.
 func (b *Bus) Delete(_ context.Context, key string) error {
 	b.mu.Lock()
 	delete(b.values, key)
@@ -195,8 +195,8 @@ func (b *Bus) Keys(_ context.Context, prefix string) ([]string, error) {
 	return slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, prefix) }), nil
 }
 
-// Watch calls fn for every value that is put from now on, until ctx ends: a
-// bus begins empty, with those who watch it.
+// Watch calls fn for every value that is put from now on, until ctx ends. It has no earlier
+// values to deliver: a bus begins empty, and its watchers are there from the beginning.
 func (b *Bus) Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error {
 	b.mu.Lock()
 	b.watchers = append(b.watchers, watcher{prefix, fn})
@@ -219,7 +219,7 @@ func (s State) Load(fn func(key string, value []byte) error) error {
 	return nil
 }
 
-// Get returns one record, nil where there is none.
+// Get returns one record, nil if there is no such record.
 func (s State) Get(key string) ([]byte, error) { return slices.Clone(s[key]), nil }
 
 // Erase deletes the records whose keys match.
@@ -228,7 +228,7 @@ func (s State) Erase(match func(key string) bool) error {
 	return nil
 }
 
-// Save writes records, and deletes those whose value is nil.
+// Save writes records, and deletes the records whose value is nil.
 func (s State) Save(changes map[string][]byte) error {
 	for key, value := range changes {
 		if value == nil {

@@ -5,24 +5,24 @@ import (
 	"math/rand/v2"
 )
 
-// Noise is how often a user who looks at a result clicks against what is right.
+// Noise is the probability that a user misjudges a result that he looks at.
 const Noise = 0.1
 
 // User searches and clicks.
 type User struct {
 	Name     string
 	App      string // name of the credential
-	Hostile  bool   // clicks for another end than to find what was asked for
+	Hostile  bool   // clicks for an end of his own, whatever the query asks for
 	Wants    string // of a hostile user, the tool that is clicked wherever it is shown
-	Patient  bool   // of a hostile user, clicks nothing where that tool is not shown
+	Patient  bool   // of a hostile user, clicks nothing if that tool is not shown
 	Silent   bool   // never clicks, whatever is shown
-	Thorough bool   // looks at all that is shown and never errs
+	Thorough bool   // looks at every shown result and never errs
 }
 
-// Clicks returns the positions among the shown results that the user clicks, in
-// their order. An honest one looks at rank r with probability 1/r and there
-// clicks what is relevant, but for the noise; a thorough one clicks all that is
-// relevant. A hostile one clicks the tool that he wants, else the last.
+// Clicks returns the positions among the shown results that the user clicks, in their order.
+// An honest user looks at rank r with probability 1/r and clicks a relevant result, subject to
+// Noise. A thorough user clicks every relevant result. A hostile user clicks the tool that he
+// wants, else the last result.
 func (u *User) Clicks(rng *rand.Rand, shown []string, relevant func(id string) bool) []int {
 	switch {
 	case u.Silent:
@@ -55,8 +55,8 @@ func (u *User) attack(shown []string) []int {
 	return []int{len(shown) - 1}
 }
 
-// Crowd returns n users as a scenario has them. Of the hostile ones every other one
-// wants a tool of wanted, the rest click the last result.
+// Crowd returns the n users of a scenario. Every other hostile user wants a tool of wanted;
+// the rest click the last result.
 func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 	users := make([]User, n)
 	for i := range users {
@@ -73,12 +73,12 @@ func Crowd(rng *rand.Rand, n int, s Scenario, wanted []string) []User {
 	return users
 }
 
-// Scenario is what differs from honest users who look from the top and err.
+// Scenario describes how users differ from honest users, who look from the top and err.
 type Scenario struct {
-	Hostile  float64 // share of the users who are hostile
-	Silent   float64 // share of the users who report nothing
+	Hostile  float64 // share of hostile users
+	Silent   float64 // share of silent users
 	Restless int     // searches of one more, hostile user after each of the others'
-	Invented int     // names that this user takes in turn, to pass for as many
-	Apps     int     // credentials that the others share; 0: everybody has the same one
-	Thorough bool    // every user looks at all that is shown, and more is shown
+	Invented int     // names that the restless user takes in turn, to pass for as many users
+	Apps     int     // credentials that the others share; 0: all users have the same credential
+	Thorough bool    // every user looks at every result, and more results are shown
 }

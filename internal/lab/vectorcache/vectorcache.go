@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/segmentlog"
+	"github.com/toolstream/toolstream/internal/bus/segmentlog"
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
@@ -31,15 +31,15 @@ func keyOf(kind, text string) key {
 type Model struct {
 	embedder.Model
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	log    *segmentlog.Log
 	places map[key]segmentlog.Place
 }
 
-// Open opens the cache of a model in a folder, in a subfolder named after the model:
-// the name says everything that vectors depend on. A damaged cache is set aside and begun
-// anew. The error wraps filelock.ErrHeld while another process has the cache open, and
-// segmentlog.ErrFormat where the cache holds other dimensions.
+// Open opens the cache of a model in a folder, in a subfolder named after the model: the name
+// determines the vectors. It sets a damaged cache aside and starts an empty one. The error
+// wraps files.ErrLocked while another process has the cache open, and segmentlog.ErrFormat if
+// the cache holds other dimensions.
 func Open(dir string, m embedder.Model) (*Model, error) {
 	sum := sha256.Sum256([]byte(m.Name()))
 	folder := filepath.Join(dir, hex.EncodeToString(sum[:8])+".vectors")
@@ -72,13 +72,14 @@ func load(folder string, m embedder.Model) (_ *Model, err error) {
 // Close closes the files.
 func (c *Model) Close() error { return c.log.Close() }
 
-// Embed returns the vectors of documents. It asks the model for those that are not there.
+// Embed returns the vectors of documents. It asks the model for the vectors that the cache
+// lacks.
 func (c *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return c.embed(ctx, "document", texts, c.Model.Embed)
 }
 
-// EmbedQueries returns the vectors of queries. It asks the model for those that are not
-// there.
+// EmbedQueries returns the vectors of queries. It asks the model for the vectors that the
+// cache lacks.
 func (c *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, error) {
 	q, ok := c.Model.(embedder.QueryEmbedder)
 	if !ok {
@@ -86,7 +87,7 @@ func (c *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, 
 	}
 	kind := "query"
 	if named, ok := c.Model.(interface{ QueryPrefix() string }); ok {
-		kind += named.QueryPrefix() // the name of the model says only the prefix of documents
+		kind += named.QueryPrefix() // the name of the model includes only the prefix of documents
 	}
 	return c.embed(ctx, kind, texts, q.EmbedQueries)
 }

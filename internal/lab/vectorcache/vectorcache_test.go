@@ -9,7 +9,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/filelock"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
@@ -45,9 +46,7 @@ func embedBoth(t *testing.T, dir string) (docs, queries [][]float32, asked int) 
 	t.Helper()
 	m := &counted{}
 	c, err := Open(dir, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer c.Close()
 	var model embedder.QueryEmbedder = c
 	if docs, err = model.Embed(t.Context(), []string{"a", "", "long"}); err != nil {
@@ -81,19 +80,14 @@ func TestADamagedCacheIsMadeAnew(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	whole, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := check.Value(os.ReadFile(files[0]))(t)
 	for name, damage := range map[string]func([]byte) []byte{
 		"cut":     func(b []byte) []byte { return b[:len(b)-3] },
 		"flipped": func(b []byte) []byte { b[40] ^= 1; return b },
 		"empty":   func([]byte) []byte { return nil },
 		"foreign": func([]byte) []byte { return []byte("something else") },
 	} {
-		if err := os.WriteFile(files[0], damage(append([]byte(nil), whole...)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(files[0], damage(append([]byte(nil), whole...)), 0o600))
 		docs2, queries2, _ := embedBoth(t, dir)
 		if !reflect.DeepEqual(docs, docs2) || !reflect.DeepEqual(queries, queries2) {
 			t.Errorf("%s: %v %v, then %v %v", name, docs, queries, docs2, queries2)
@@ -119,27 +113,19 @@ func TestAnotherQueryPrefixIsAskedAnew(t *testing.T) {
 		asked  int
 	}{{"", 1}, {"query: ", 1}, {"query: ", 0}} {
 		m := &prefixed{prefix: c.prefix}
-		cached, err := Open(dir, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cached := check.Value(Open(dir, m))(t)
 		if _, err := cached.EmbedQueries(t.Context(), []string{"long"}); err != nil || m.texts != c.asked {
 			t.Errorf("prefix %q: %d texts asked, want %d: %v", c.prefix, m.texts, c.asked, err)
 		}
-		if err := cached.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, cached.Close())
 	}
 }
 
 func TestOneProcessAtATime(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Open(dir, &counted{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Value(Open(dir, &counted{}))(t)
 	defer c.Close()
-	if _, err := Open(dir, &counted{}); !errors.Is(err, filelock.ErrHeld) {
+	if _, err := Open(dir, &counted{}); !errors.Is(err, files.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
 }
@@ -154,15 +140,10 @@ func (m misbehaving) Embed(context.Context, []string) ([][]float32, error) { ret
 
 func TestAVectorThatIsWrongIsNotKept(t *testing.T) {
 	for name, v := range map[string][]float32{"short": {1}, "not a number": {1, float32(math.NaN())}, "infinite": {1, float32(math.Inf(1))}} {
-		c, err := Open(t.TempDir(), &misbehaving{vectors: [][]float32{{1, 2}, v}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Value(Open(t.TempDir(), &misbehaving{vectors: [][]float32{{1, 2}, v}}))(t)
 		if _, err := c.Embed(t.Context(), []string{"good", "bad"}); err == nil || len(c.places) != 0 {
 			t.Errorf("%s: %v, %d vectors are kept", name, err, len(c.places))
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, c.Close())
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // midnight is how long it is to the next midnight UTC.
@@ -26,9 +28,7 @@ func TestABudgetOfTokensLastsForTheDay(t *testing.T) {
 		c := newClient(t, Config{Budget: Budget{Tokens: 40}}, f)
 		for day := range 2 {
 			for range 3 {
-				if _, err := c.Complete(t.Context(), standardize); err != nil {
-					t.Fatal(err)
-				}
+				check.Value(c.Complete(t.Context(), standardize))(t)
 			}
 			_, err := c.Complete(t.Context(), rewrite)
 			wantKind(t, err, Exhausted)
@@ -54,7 +54,7 @@ func TestABudgetOfTokensLastsForTheDay(t *testing.T) {
 	})
 }
 
-func TestABudgetOfMoneyIsOverrunByWhatIsUnderWayAtMost(t *testing.T) {
+func TestCallsUnderWayOverrunABudgetOfDollars(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(ctx context.Context, _ Request) (Answer, error) {
 			return Answer{Usage: Usage{Prompt: 1000, Completion: 500}}, after(ctx, time.Second)
@@ -79,7 +79,7 @@ func TestABudgetOfMoneyIsOverrunByWhatIsUnderWayAtMost(t *testing.T) {
 	})
 }
 
-func TestAnswersThatCanNotBeUsedAreAccountedForToo(t *testing.T) {
+func TestUnusableAnswersAreAccountedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
 		f.answer = func(_ context.Context, r Request) (Answer, error) {
@@ -122,22 +122,11 @@ func TestTheBudgetSurvivesARestart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "llm.json")
 	began := time.Now()
 	start := func(now time.Time) (*Client, func()) {
-		c, err := New(Config{Budget: Budget{Tokens: 40}}, Deps{
+		c := check.Value(New(Config{Budget: Budget{Tokens: 40}}, Deps{
 			Model: &fake{}, Accounts: file, Now: func() time.Time { return now },
 			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- c.Run(ctx) }()
-		return c, func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
+		}))(t)
+		return c, check.Run(t, c.Run)
 	}
 	for process := range 2 {
 		c, end := start(began)
@@ -154,9 +143,7 @@ func TestTheBudgetSurvivesARestart(t *testing.T) {
 		t.Errorf("the next day begins with %d tokens", n)
 	}
 	end()
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte("{"), 0o600))
 	c, end = start(began)
 	defer end()
 	if n := c.Spent().Tokens; n != 0 {

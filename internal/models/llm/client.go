@@ -12,11 +12,12 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sony/gobreaker/v2"
-	"golang.org/x/sync/semaphore"
+
+	"github.com/toolstream/toolstream/internal/kit/fairqueue"
 )
 
-// Config bounds what a Client asks for. The zero value of a limit means its
-// default; no budget and no price means none.
+// Config bounds the requests of a Client. A limit of zero means its default; a budget
+// or price of zero means unlimited.
 type Config struct {
 	Timeout  time.Duration // of one try; 2 minutes
 	Attempts int           // tries of one call, the first included; 4
@@ -32,8 +33,8 @@ type Config struct {
 	Prices Prices
 }
 
-// Budget is what may be spent on one day (UTC) by this process; 0 is no bound.
-// Calls that are under way when it is spent are paid on top of it.
+// Budget bounds the cost of one day (UTC) of this process; 0 does not bound it.
+// Calls in progress when the budget is spent come on top of it.
 type Budget struct {
 	Tokens  int64 // of prompts and answers together
 	Dollars float64
@@ -45,10 +46,10 @@ type Prices struct {
 	Completion float64
 }
 
-// Deps is what a Client works with.
+// Deps are the ports of a Client.
 type Deps struct {
 	Model      Model
-	Accounts   string // file that keeps the accounts over restarts; "": they begin anew
+	Accounts   string // file that keeps the accounts over restarts; "": a restart loses them
 	Now        func() time.Time
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -57,13 +58,12 @@ type Deps struct {
 // Client asks a Model within bounds. It is a Model itself, and may be called
 // concurrently.
 type Client struct {
-	cfg       Config
-	deps      Deps
-	metrics   *metrics
-	ledger    *ledger
-	stages    map[Stage]*stage
-	requests  *semaphore.Weighted // requests at once
-	documents *semaphore.Weighted // those of them that are not of searches
+	cfg     Config
+	deps    Deps
+	metrics *metrics
+	ledger  *ledger
+	stages  map[Stage]*stage
+	tries   *fairqueue.Queue
 }
 
 // stage has a circuit breaker of its own: an endpoint that is too slow for a search
@@ -73,8 +73,7 @@ type stage struct {
 	failure atomic.Pointer[string] // the last one
 }
 
-// New returns a client that has asked nothing yet. It reads what was spent earlier
-// today.
+// New returns a client, which reads the accounts of earlier today.
 func New(cfg Config, deps Deps) (*Client, error) {
 	if cfg.Budget.Dollars > 0 && cfg.Prices == (Prices{}) {
 		return nil, errors.New("llm: a budget in dollars needs prices")
@@ -87,8 +86,7 @@ func New(cfg Config, deps Deps) (*Client, error) {
 	cfg.Cooldown = cmp.Or(cfg.Cooldown, 20*time.Second)
 	c := &Client{
 		cfg: cfg, deps: deps, ledger: newLedger(cfg, deps), stages: map[Stage]*stage{},
-		requests:  semaphore.NewWeighted(int64(cfg.Parallel)),
-		documents: semaphore.NewWeighted(int64(max(1, cfg.Parallel-cfg.Reserve))),
+		tries: fairqueue.New(fairqueue.Config{Slots: cfg.Parallel}),
 	}
 	c.metrics = newMetrics(deps.Registerer, c.ledger.share)
 	for _, name := range stages {
@@ -113,8 +111,8 @@ func New(cfg Config, deps Deps) (*Client, error) {
 	return c, nil
 }
 
-// lastFailure returns the words of the last failure: its kind is not that of the calls
-// that are not made because of it.
+// lastFailure returns the text of the last failure. Later calls, which are not made because
+// of it, fail with another kind.
 func (s *stage) lastFailure() error {
 	if words := s.failure.Load(); words != nil {
 		return errors.New(*words)
@@ -122,7 +120,7 @@ func (s *stage) lastFailure() error {
 	return errors.New("it failed")
 }
 
-// saysNothing reports whether an error tells nothing of the endpoint's health: the
+// saysNothing reports whether an error says nothing about the endpoint's health: the
 // caller went away, the budget is spent, or the endpoint says itself when to ask again.
 func (c *Client) saysNothing(err error) bool {
 	var e *Error
@@ -160,8 +158,8 @@ func (c *Client) Tripped() map[Stage]error {
 	return out
 }
 
-// Complete asks, and asks again where the failure may pass, as long as the
-// attempts and ctx allow. Its error is an *Error, or that of ctx.
+// Complete asks, and retries failures that may pass, as long as the attempts and
+// ctx allow. Its error is an *Error, or that of ctx.
 func (c *Client) Complete(ctx context.Context, r Request) (answer Answer, err error) {
 	pace := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(500*time.Millisecond), backoff.WithMultiplier(2), backoff.WithMaxElapsedTime(0))
@@ -186,15 +184,22 @@ func (c *Client) Complete(ctx context.Context, r Request) (answer Answer, err er
 
 // try asks once, or says why it does not.
 func (c *Client) try(ctx context.Context, r Request) (Answer, error) {
-	release, err := c.slot(ctx, r.Stage)
+	claim := fairqueue.Claim{Group: string(r.Stage), Member: r.Tenant}
+	if r.Stage != StageRewrite { // a user waits for a search, so that documents leave slots to searches
+		claim.Limit = max(1, c.cfg.Parallel-c.cfg.Reserve)
+	}
+	slot, err := c.tries.Acquire(ctx, claim)
 	if err != nil {
 		c.account(r, Unsent, Usage{})
-		return Answer{}, err
+		return Answer{}, ctx.Err() // the queue refuses nothing
 	}
-	defer release()
+	defer slot.Release()
 	s := c.stages[r.Stage]
 	answer, err := s.breaker.Execute(func() (Answer, error) {
-		if err := c.affordable(); err != nil {
+		if err, first := c.ledger.refusal(); err != nil {
+			if first {
+				c.deps.Logger.Warn("the language model is not asked before midnight UTC", "error", err)
+			}
 			return Answer{}, err
 		}
 		answer, err := c.ask(ctx, r)
@@ -215,30 +220,6 @@ func (c *Client) try(ctx context.Context, r Request) (Answer, error) {
 	return answer, err
 }
 
-// slot takes one of the requests at once. Documents leave Reserve of them to
-// searches, because a user waits for those.
-func (c *Client) slot(ctx context.Context, stage Stage) (release func(), err error) {
-	if stage == StageRewrite {
-		return func() { c.requests.Release(1) }, c.requests.Acquire(ctx, 1)
-	}
-	if err := c.documents.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	if err := c.requests.Acquire(ctx, 1); err != nil {
-		c.documents.Release(1)
-		return nil, err
-	}
-	return func() { c.requests.Release(1); c.documents.Release(1) }, nil
-}
-
-func (c *Client) affordable() error {
-	err, first := c.ledger.refusal()
-	if first {
-		c.deps.Logger.Warn("the language model is not asked before midnight UTC", "error", err)
-	}
-	return err
-}
-
 // ask asks the model with a deadline of its own.
 func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	try, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
@@ -246,7 +227,7 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	began := c.deps.Now()
 	answer, err := c.deps.Model.Complete(try, r)
 	c.metrics.seconds.WithLabelValues(string(r.Stage)).Observe(c.deps.Now().Sub(began).Seconds())
-	answer.Usage = Usage{max(0, answer.Usage.Prompt), max(0, answer.Usage.Completion)} // it is what the endpoint says
+	answer.Usage = Usage{max(0, answer.Usage.Prompt), max(0, answer.Usage.Completion)} // the endpoint may claim anything
 	switch {
 	case err == nil:
 		return answer, nil
@@ -260,6 +241,11 @@ func (c *Client) ask(ctx context.Context, r Request) (Answer, error) {
 	return answer, err
 }
 
+// account adds a try to the accounts and the metrics.
 func (c *Client) account(r Request, outcome string, u Usage) {
-	c.metrics.count(r.Stage, outcome, u, c.ledger.enter(r, outcome, u))
+	dollars, stage := c.ledger.enter(r, outcome, u), string(r.Stage)
+	c.metrics.calls.WithLabelValues(stage, outcome).Inc()
+	c.metrics.tokens.WithLabelValues(stage, "prompt").Add(float64(u.Prompt))
+	c.metrics.tokens.WithLabelValues(stage, "completion").Add(float64(u.Completion))
+	c.metrics.dollars.WithLabelValues(stage).Add(dollars)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,22 +78,16 @@ func fails(e Error) func(context.Context, Request) (Answer, error) {
 
 func newClient(t *testing.T, cfg Config, f *fake) *Client {
 	t.Helper()
-	c, err := New(cfg, Deps{
+	c := check.Value(New(cfg, Deps{
 		Model: f, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return c
 }
 
 // counted sums the values of one metric.
 func counted(t *testing.T, c *Client, name string) (sum float64) {
 	t.Helper()
-	families, err := c.deps.Registerer.(*prometheus.Registry).Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := check.Value(c.deps.Registerer.(*prometheus.Registry).Gather())(t)
 	for _, f := range families {
 		if f.GetName() != name {
 			continue
@@ -115,7 +111,7 @@ func wantKind(t *testing.T, err error, kind Kind) {
 	}
 }
 
-func TestOnlyWhatMayPassIsTriedAgain(t *testing.T) {
+func TestOnlyTransientFailuresAreRetried(t *testing.T) {
 	for kind, tries := range map[Kind]int{Unavailable: 3, Setup: 1, Rejected: 1, Refused: 1, Malformed: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fake{answer: fails(Error{Kind: kind})}
@@ -139,9 +135,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			return Answer{}, nil
 		}
 		c := newClient(t, Config{}, f)
-		if _, err := c.Complete(t.Context(), standardize); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(c.Complete(t.Context(), standardize))(t)
 		if waited := f.asked[1].Sub(began); waited != 7*time.Second {
 			t.Errorf("asked again after %s", waited)
 		}
@@ -174,7 +168,7 @@ func TestATryHasADeadlineAndIsNotRepeated(t *testing.T) {
 	})
 }
 
-func TestAnEndpointThatIsAwayCostsNothing(t *testing.T) {
+func TestAFailingEndpointOpensTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: fails(Error{Kind: Unavailable})}
 		c := newClient(t, Config{Attempts: 1, Failures: 3, Cooldown: 10 * time.Second}, f)
@@ -207,7 +201,7 @@ func TestAnEndpointThatIsAwayCostsNothing(t *testing.T) {
 
 // A model that hangs costs the budget of the first searches alone, though the
 // deadline that ends them is their own.
-func TestAModelThatHangsIsFoundOut(t *testing.T) {
+func TestAHangingModelOpensTheCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: hang}
 		c := newClient(t, Config{Failures: 3}, f)
@@ -241,13 +235,11 @@ func TestCallersThatGoAwayDoNotBreakTheCircuit(t *testing.T) {
 			}
 		}
 		f.answer = nil
-		if _, err := c.Complete(t.Context(), rewrite); err != nil {
-			t.Error(err)
-		}
+		check.Value(c.Complete(t.Context(), rewrite))(t)
 	})
 }
 
-func TestNoMoreAtOnceThanConfigured(t *testing.T) {
+func TestTriesAtOnceAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(ctx context.Context, _ Request) (Answer, error) { return Answer{}, after(ctx, time.Second) }}
 		c := newClient(t, Config{Parallel: 4}, f)
@@ -287,9 +279,7 @@ func TestRewritingGoesFirst(t *testing.T) {
 		synctest.Wait()
 		for range 50 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, err := c.Complete(ctx, rewrite); err != nil {
-				t.Error(err)
-			}
+			check.Value(c.Complete(ctx, rewrite))(t)
 			cancel()
 		}
 		wg.Wait()
@@ -297,7 +287,7 @@ func TestRewritingGoesFirst(t *testing.T) {
 }
 
 // A stage that survives a panic finds the room that it took given back.
-func TestAPanicTakesNoRoom(t *testing.T) {
+func TestAPanicReleasesItsSlot(t *testing.T) {
 	f := &fake{answer: func(context.Context, Request) (Answer, error) { panic("a bug") }}
 	c := newClient(t, Config{Parallel: 1}, f)
 	for range 3 {
@@ -311,12 +301,10 @@ func TestAPanicTakesNoRoom(t *testing.T) {
 		}()
 	}
 	f.answer = nil
-	if _, err := c.Complete(t.Context(), rewrite); err != nil {
-		t.Error(err)
-	}
+	check.Value(c.Complete(t.Context(), rewrite))(t)
 }
 
-func TestWhoIsAskedToWaitTooLongDoesNot(t *testing.T) {
+func TestALongRetryAfterIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		f := &fake{answer: fails(Error{Kind: Unavailable, RetryAfter: time.Hour})}

@@ -15,14 +15,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/kit/files"
 )
 
 // Spent is what this process spent on one day.
 type Spent struct {
 	Day       string    `json:"day"` // UTC, as 2006-01-02
 	Tokens    int64     `json:"tokens"`
-	Dollars   float64   `json:"dollars" doc:"What they cost, in US dollars."`
+	Dollars   float64   `json:"dollars" doc:"Cost in US dollars."`
 	Exhausted bool      `json:"exhausted,omitempty"` // nothing is asked before the next day
 	Accounts  []Account `json:"accounts"`            // by tenant, then stage
 }
@@ -34,13 +34,13 @@ type Account struct {
 	// Calls counts tries by their outcome: answered, canceled, unsent, or the
 	// kind of the failure. Unsent, broken and exhausted ones did not reach the
 	// endpoint.
-	Calls      map[string]int64 `json:"calls" doc:"By how they ended."`
+	Calls      map[string]int64 `json:"calls" doc:"Number of tries by outcome."`
 	Prompt     int64            `json:"prompt" doc:"Tokens of prompts."`
 	Completion int64            `json:"completion" doc:"Tokens of answers."`
-	Dollars    float64          `json:"dollars" doc:"What they cost, in US dollars."`
+	Dollars    float64          `json:"dollars" doc:"Cost in US dollars."`
 }
 
-// Outcomes of tries that are no kind of a failure.
+// Outcomes of tries other than the kinds of failures.
 const (
 	Answered = "answered"
 	Canceled = "canceled" // the caller went away, or had no more time
@@ -54,14 +54,14 @@ type ledger struct {
 	file   string
 	now    func() time.Time
 	log    *slog.Logger
-	saved  []byte // what the file holds
+	saved  []byte // content of the file
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	day      string
 	accounts map[accountKey]*Account
 	tokens   int64
 	dollars  float64
-	told     bool // that the budget is spent
+	told     bool // the log says that the budget is spent
 }
 
 type accountKey struct {
@@ -69,7 +69,7 @@ type accountKey struct {
 	stage  Stage
 }
 
-// newLedger reads what was spent earlier today.
+// newLedger reads the accounts of earlier today.
 func newLedger(c Config, d Deps) *ledger {
 	l := &ledger{budget: c.Budget, prices: c.Prices, file: d.Accounts, now: d.Now, log: d.Logger}
 	l.turn()
@@ -100,8 +100,8 @@ func (l *ledger) turn() {
 	}
 }
 
-// refusal says that the budget is spent, and whether it says so for the first
-// time on this day; nil: it is not spent.
+// refusal returns an error if the budget is spent, and whether it does so for the
+// first time on this day.
 func (l *ledger) refusal() (err error, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *ledger) refusal() (err error, first bool) {
 	now := l.now().UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
 	return &Error{Kind: Exhausted, RetryAfter: midnight.Sub(now), Err: fmt.Errorf(
-		"the budget of the day is spent: %d tokens, %.2f dollars; it begins anew at midnight UTC", l.tokens, l.dollars)}, first
+		"the budget of the day is spent: %d tokens, %.2f dollars; the next day begins at midnight UTC", l.tokens, l.dollars)}, first
 }
 
 // nothing is less money than any call costs, and more than sums of floats are
@@ -124,7 +124,7 @@ func (l *ledger) exhausted() bool {
 	return l.budget.Tokens > 0 && l.tokens >= l.budget.Tokens || l.budget.Dollars > 0 && l.dollars >= l.budget.Dollars-nothing
 }
 
-// share returns which part of the day's budget is spent.
+// share returns the share of the day's budget that is spent.
 func (l *ledger) share() (most float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *ledger) share() (most float64) {
 	return most
 }
 
-// enter notes a try and returns what it cost, in dollars.
+// enter adds a try to the accounts and returns its cost in dollars.
 func (l *ledger) enter(r Request, outcome string, u Usage) float64 {
 	dollars := (float64(u.Prompt)*l.prices.Prompt + float64(u.Completion)*l.prices.Completion) / 1e6
 	l.mu.Lock()
@@ -212,7 +212,7 @@ func (l *ledger) save() error {
 	if err != nil || bytes.Equal(raw, l.saved) {
 		return err
 	}
-	if err := wholefile.Write(l.file, raw, 0o600); err != nil {
+	if err := files.Write(l.file, raw, 0o600); err != nil {
 		return err
 	}
 	l.saved = raw

@@ -1,9 +1,10 @@
 // Package llm is a language model as the stages see it: instructions and data
-// in, JSON of a given shape out, and every failure one of a few kinds.
+// in, JSON of a given shape out, and a few kinds of failures.
 //
 // A Model is one endpoint, bare. A Client is what the stages hold: a Model
 // behind a budget, a circuit breaker, a limit of calls at once, deadlines,
-// retries, and the accounts of what was spent.
+// retries, and accounts of the cost. A Reference decides whether an answer is about the
+// subject of its request, by common words and by vectors (related.go).
 package llm
 
 import (
@@ -55,15 +56,15 @@ type Answer struct {
 	Usage Usage
 }
 
-// Usage is what a call cost, in tokens as the endpoint counts them.
+// Usage is the cost of a call, in tokens as the endpoint counts them.
 type Usage struct {
 	Prompt     int
 	Completion int
 }
 
 // Model answers requests. It may be called concurrently. Its error is an *Error,
-// or the context's. An answer that is refused or malformed has cost tokens too:
-// they stand in Answer.Usage beside the error.
+// or the context's. A refused or malformed answer has cost tokens, too, which
+// Answer.Usage has despite the error.
 type Model interface {
 	// Name identifies the model and everything its answers depend on but the
 	// prompt.
@@ -71,7 +72,7 @@ type Model interface {
 	Complete(ctx context.Context, r Request) (Answer, error)
 }
 
-// Kind sorts failures by what is to be done about them.
+// Kind sorts failures by the reaction to them.
 type Kind string
 
 // The kinds of failure.
@@ -90,11 +91,11 @@ const (
 type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // what the endpoint asks for; 0: it does not say
-	Text       string        // of the answer where it is Refused or Malformed, at most MaxKept bytes
+	Text       string        // of a Refused or Malformed answer, at most MaxKept bytes
 	Err        error
 }
 
-// MaxKept bounds what is kept of an answer that cannot be used, in bytes.
+// MaxKept bounds the text of an unusable answer in an Error, in bytes.
 const MaxKept = 8 << 10
 
 // Error says what failed.
@@ -103,7 +104,7 @@ func (e *Error) Error() string { return fmt.Sprintf("llm: %s: %v", e.Kind, e.Err
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of an error, "" for one that is no *Error.
+// KindOf returns the kind of an *Error, "" for any other error.
 func KindOf(err error) Kind {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e.Kind

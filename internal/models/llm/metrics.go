@@ -3,7 +3,7 @@ package llm
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/metric"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
 type metrics struct {
@@ -16,33 +16,24 @@ type metrics struct {
 
 // newMetrics registers the metrics; share tells which part of the budget is spent.
 func newMetrics(reg prometheus.Registerer, share func() float64) *metrics {
-	r := metric.At(reg)
+	r := telemetry.Metrics(reg)
 	m := &metrics{
 		calls: r.NewCounterVec("toolstream_llm_calls_total",
-			"Tries by stage and outcome: answered, canceled, unsent, or the kind of the failure.", []string{"stage", "outcome"}),
+			"Attempts by outcome: answered, canceled, unsent, or the kind of failure.", []string{"stage", "outcome"}),
 		tokens: r.NewCounterVec("toolstream_llm_tokens_total",
-			"Tokens as the endpoint counts them, by stage and direction: prompt, completion.", []string{"stage", "direction"}),
+			"Tokens as counted by the endpoint: prompt, completion.", []string{"stage", "direction"}),
 		dollars: r.NewCounterVec("toolstream_llm_cost_dollars_total",
-			"Cost of the tokens by the configured prices.", []string{"stage"}),
+			"Cost of the tokens at the configured prices.", []string{"stage"}),
 		seconds: r.NewHistogramVec("toolstream_llm_call_seconds",
-			"Time of one try that was sent.", []string{"stage"}, prometheus.ExponentialBuckets(0.05, 2, 12)),
+			"Time of an attempt.", []string{"stage"}, prometheus.ExponentialBuckets(0.05, 2, 12)),
 		breaker: r.NewGaugeVec("toolstream_llm_breaker",
-			"State of the circuit breaker of a stage: 0 closed, 1 half open (one call tries), 2 open (the endpoint is not asked).", []string{"stage"}),
+			"Circuit breaker of a stage: 0 closed, 1 half open (one call tries), 2 open (no calls).", []string{"stage"}),
 	}
 	r.NewGaugeFunc("toolstream_llm_budget_spent_ratio",
-		"Share of the day's budget of this process that is spent, of tokens or of dollars, whichever is more; 0 without a budget.", share)
+		"Spent share of this process's daily budget, of tokens or dollars, whichever is higher; 0 without a budget.", share)
 	for _, stage := range stages { // so that the first increase is seen
 		m.calls.WithLabelValues(string(stage), Answered)
 		m.breaker.WithLabelValues(string(stage))
 	}
 	return m
-}
-
-// count notes a try and what it cost.
-func (m *metrics) count(stage Stage, outcome string, u Usage, dollars float64) {
-	s := string(stage)
-	m.calls.WithLabelValues(s, outcome).Inc()
-	m.tokens.WithLabelValues(s, "prompt").Add(float64(u.Prompt))
-	m.tokens.WithLabelValues(s, "completion").Add(float64(u.Completion))
-	m.dollars.WithLabelValues(s).Add(dollars)
 }

@@ -1,4 +1,4 @@
-package models
+package modelstore
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/kit/files"
 )
 
-// Request says what is to be added.
+// Request names an entry to add, and its sources.
 type Request struct {
 	Name string
 	// From holds folders, files and http(s) addresses of files.
@@ -32,9 +33,9 @@ type Request struct {
 // ErrUnchanged says that the entry is there already, with every byte.
 var ErrUnchanged = errors.New("already there")
 
-// Add makes an entry, or makes it anew. It replaces what was there before only
-// when the new entry is complete. Where a name of the catalog is there already
-// with every byte, it returns the entry with ErrUnchanged.
+// Add makes an entry, and replaces an older one once the new one is complete. If
+// the store already has every byte of a name in the catalog, it returns the entry
+// with ErrUnchanged.
 func (s *Store) Add(ctx context.Context, r Request) (Entry, error) {
 	pinned, known := catalog()[r.Name]
 	if err := r.validate(known); err != nil {
@@ -78,21 +79,16 @@ func (s *Store) build(ctx context.Context, r Request) error {
 		raw, err = json.MarshalIndent(m, "", "  ")
 	}
 	if err == nil {
-		err = errors.Join(os.RemoveAll(downloads), wholefile.Write(filepath.Join(entry, manifestFile), append(raw, '\n'), 0o644))
+		err = errors.Join(os.RemoveAll(downloads), files.Write(filepath.Join(entry, manifestFile), append(raw, '\n'), 0o644))
 	}
 	if err != nil {
 		err = errors.Join(err, os.RemoveAll(dir))
 		_ = os.Remove(entry) // if it is empty
 		return err
 	}
-	return dropOthers(entry, m.Folder)
-}
-
-// dropOthers deletes what earlier versions of an entry left.
-func dropOthers(entry, folder string) error {
 	all, err := os.ReadDir(entry)
-	for _, f := range all {
-		if f.Name() != folder && f.Name() != manifestFile {
+	for _, f := range all { // of earlier versions
+		if f.Name() != m.Folder && f.Name() != manifestFile {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(entry, f.Name())))
 		}
 	}
@@ -115,13 +111,13 @@ func (r Request) validate(known bool) error {
 			return fmt.Errorf("%s: say with --sha256 what its SHA-256 has to be, as %s is not in the catalog", from, r.Name)
 		}
 		if sum, err := hex.DecodeString(r.sum(i)); given && (err != nil || len(sum) != sha256.Size) {
-			return fmt.Errorf("%q is no SHA-256: 64 hexadecimal digits are", r.SHA256[i])
+			return fmt.Errorf("%q is not a SHA-256, which has 64 hexadecimal digits", r.SHA256[i])
 		}
 	}
 	return nil
 }
 
-// sum is the one of the source at that place, "" if there is none.
+// sum returns the SHA-256 given for a source, or "".
 func (r Request) sum(i int) string {
 	if i < len(r.SHA256) {
 		return r.SHA256[i]
@@ -141,18 +137,30 @@ func (b *builder) build() (Manifest, error) {
 	pinned, known := catalog()[b.request.Name]
 	switch {
 	case known && !(pinned.Kind == Runtime && b.request.sum(0) != ""):
-		return pinned, b.takePinned(pinned)
+		return pinned, b.addPinned(pinned)
 	case b.request.Name == RuntimeName:
-		return b.takeLibrary()
+		// A library that is cut off would kill the process that loads it.
+		if len(b.candidates) != 1 || b.candidates[0].sum == "" {
+			return Manifest{}, errors.New("a runtime that is not in the catalog is added from one file, with its SHA-256")
+		}
+		name := "libonnxruntime.so"
+		switch runtime.GOOS {
+		case "windows":
+			name = "onnxruntime.dll"
+		case "darwin":
+			name = "libonnxruntime.dylib"
+		}
+		file, err := b.copy(b.candidates[0], name)
+		return Manifest{Name: RuntimeName, Kind: Runtime, Files: []File{file}}, err
 	}
-	return b.takeModel()
+	return b.addModel()
 }
 
-// where names the sources in messages.
+// where returns the sources, for messages.
 func (b *builder) where() string { return strings.Join(b.request.From, ", ") }
 
-// takePinned finds each file by its size and SHA-256.
-func (b *builder) takePinned(m Manifest) error {
+// addPinned copies the pinned files, found by size and SHA-256.
+func (b *builder) addPinned(m Manifest) error {
 	for _, f := range m.Files {
 		taken := false
 		for _, c := range b.candidates {
@@ -178,19 +186,9 @@ func (b *builder) takePinned(m Manifest) error {
 	return nil
 }
 
-// takeLibrary takes a runtime that is not in the catalog. Its SHA-256 has to
-// be given: a library that is cut off would kill the process that loads it.
-func (b *builder) takeLibrary() (Manifest, error) {
-	if len(b.candidates) != 1 || b.candidates[0].sum == "" {
-		return Manifest{}, errors.New("a runtime that is not in the catalog is added from one file, with its SHA-256")
-	}
-	file, err := b.copy(b.candidates[0], libraryName())
-	return Manifest{Name: RuntimeName, Kind: Runtime, Files: []File{file}}, err
-}
-
-// takeModel takes a model that is not in the catalog: its ONNX file, its
+// addModel copies a model that is not in the catalog: its ONNX file, its
 // tokenizer and its description.
-func (b *builder) takeModel() (Manifest, error) {
+func (b *builder) addModel() (Manifest, error) {
 	m := Manifest{Name: b.request.Name, Kind: Model}
 	d, err := b.description()
 	if err != nil {
@@ -269,7 +267,7 @@ func (b *builder) only(name string) (candidate, error) {
 	return candidate{}, fmt.Errorf("%s: which file is the %s: %s? Name files one by one", b.where(), name, strings.Join(names, ", "))
 }
 
-// copy writes a candidate under a name and returns what it was.
+// copy writes a candidate under a name and returns its size and SHA-256.
 func (b *builder) copy(c candidate, name string) (File, error) {
 	from, err := os.Open(c.path)
 	if err != nil {

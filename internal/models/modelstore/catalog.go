@@ -1,4 +1,4 @@
-package models
+package modelstore
 
 import (
 	"maps"
@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// catalog returns what is known by name, with every byte pinned. Files are
-// recognised by their content, whatever they are called.
+// catalog returns the known entries by name, with the SHA-256 of each file. Files
+// are recognised by their content, not by their names.
 func catalog() map[string]Manifest {
 	minilm := File{TokenizerFile, 711661, "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0"}
 	bge := File{TokenizerFile, 711396, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"}
@@ -21,7 +21,14 @@ func catalog() map[string]Manifest {
 		"bge-small-q": known("bge-small-en-v1.5", "MIT", "cls", "int8", bge,
 			File{ModelFile, 34014426, "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4"}),
 	}
-	if library, ok := libraries()[runtime.GOOS+"/"+runtime.GOARCH]; ok {
+	// The version is pinned because the vectors of int8 models change with it.
+	libraries := map[string]File{
+		"linux/amd64":   {"libonnxruntime.so", 28497752, "5715f06d8992ca8eeeddcce43df3a7d38f97d537052126f558e912cb312460ca"},
+		"linux/arm64":   {"libonnxruntime.so", 24538024, "a27d21126db312aa8f02f3d5eaebe466e991f51f469882e6d0407d5a8b64afda"},
+		"darwin/arm64":  {"libonnxruntime.dylib", 43151368, "07c5a23fecedb27d9325b1b2ba0c87830173f87b64edf2b294e32931af5c09cb"},
+		"windows/amd64": {"onnxruntime.dll", 16149344, "c1bae2b15344db7e27ad4ec07d1408630d290700d0db031d973e954e46eabf48"},
+	}
+	if library, ok := libraries[runtime.GOOS+"/"+runtime.GOARCH]; ok {
 		all[RuntimeName] = Manifest{Kind: Runtime, Version: "1.29.0", Licence: "MIT", Files: []File{library}}
 	}
 	for name, m := range all {
@@ -36,26 +43,5 @@ func known(version, licence, pooling, precision string, files ...File) Manifest 
 		Model: &Description{Pooling: pooling, Dimensions: 384, MaxTokens: 256, Precision: precision}}
 }
 
-// libraries are the builds of ONNX Runtime 1.29.0, by platform. The version is
-// pinned because the vectors of int8 models change with it.
-func libraries() map[string]File {
-	return map[string]File{
-		"linux/amd64":   {"libonnxruntime.so", 28497752, "5715f06d8992ca8eeeddcce43df3a7d38f97d537052126f558e912cb312460ca"},
-		"linux/arm64":   {"libonnxruntime.so", 24538024, "a27d21126db312aa8f02f3d5eaebe466e991f51f469882e6d0407d5a8b64afda"},
-		"darwin/arm64":  {"libonnxruntime.dylib", 43151368, "07c5a23fecedb27d9325b1b2ba0c87830173f87b64edf2b294e32931af5c09cb"},
-		"windows/amd64": {"onnxruntime.dll", 16149344, "c1bae2b15344db7e27ad4ec07d1408630d290700d0db031d973e954e46eabf48"},
-	}
-}
-
 // Known lists the names that Add knows by itself, in order.
 func Known() []string { return slices.Sorted(maps.Keys(catalog())) }
-
-func libraryName() string {
-	switch runtime.GOOS {
-	case "windows":
-		return "onnxruntime.dll"
-	case "darwin":
-		return "libonnxruntime.dylib"
-	}
-	return "libonnxruntime.so"
-}

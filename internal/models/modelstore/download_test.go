@@ -1,4 +1,4 @@
-package models
+package modelstore
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // host serves one file, after it failed as often as it is told to.
@@ -97,10 +99,7 @@ func TestProgressCountsEveryByte(t *testing.T) {
 	}
 	dir := folder(t)
 	drop(t, dir, "onnx/model.onnx")
-	_, err := s.Add(t.Context(), Request{Name: "mine", From: []string{address, dir}, SHA256: []string{sumOf(h.content)}, Progress: progress})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Value(s.Add(t.Context(), Request{Name: "mine", From: []string{address, dir}, SHA256: []string{sumOf(h.content)}, Progress: progress}))(t)
 	for what, c := range counts {
 		if c.n != c.size || !c.closed {
 			t.Errorf("%s: %d of %d, closed %t", what, c.n, c.size, c.closed)

@@ -21,7 +21,7 @@ fi
 
 command -v unzip >/dev/null || { echo "unzip is not installed: it opens the packages" >&2; exit 1; }
 command -v mvn >/dev/null || { echo "mvn is not installed (Debian: apt-get install maven): it fetches the packages" >&2; exit 1; }
-mvn -B -q -f internal/models/pom.xml dependency:copy-dependencies -DexcludeTransitive=true -DoutputDirectory="$tool/packages"
+mvn -B -q -f internal/models/modelstore/pom.xml dependency:copy-dependencies -DexcludeTransitive=true -DoutputDirectory="$tool/packages"
 for package in "$tool"/packages/*.jar; do
   unzip -q -o "$package" -d "${package%.jar}"
 done

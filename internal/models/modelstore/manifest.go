@@ -1,8 +1,8 @@
-// Package models keeps the files of embedding models and of the runtime that
-// runs them in a folder: each in a folder of its own, beside a manifest that
-// says what every byte has to be. An entry is placed as a whole or not at all,
-// and is used only as long as its files are those of the manifest.
-package models
+// Package modelstore keeps the files of embedding models and of the runtime that
+// runs them in a folder: each in a folder of its own, with a manifest of their
+// SHA-256. An entry is added as a whole or not at all, and is used only as long
+// as its files match the manifest.
+package modelstore
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 // RuntimeName is the entry of the runtime library.
 const RuntimeName = "onnxruntime"
 
-// Kind says what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds.
@@ -28,7 +28,7 @@ const (
 	TokenizerFile  = "tokenizer.json"
 	VocabularyFile = "vocab.txt"
 	manifestFile   = "manifest.json"
-	describedIn    = "model.json" // in what a user gives
+	describedIn    = "model.json" // in the sources of a user
 )
 
 // File is a file of an entry.
@@ -38,13 +38,13 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Manifest says what an entry is and what its files are.
+// Manifest describes an entry and its files.
 type Manifest struct {
 	Name    string       `json:"name"`
 	Kind    Kind         `json:"kind"`
 	Version string       `json:"version,omitempty"`
 	Licence string       `json:"licence,omitempty"`
-	Folder  string       `json:"folder"` // of the files, in that of the entry
+	Folder  string       `json:"folder"` // of the files, within the entry's folder
 	Files   []File       `json:"files"`
 	Model   *Description `json:"model,omitempty"` // of a Model
 }
@@ -68,7 +68,7 @@ func (m Manifest) file(name string) (File, bool) {
 	return File{}, false
 }
 
-// The ways of pooling, and the numbers in which a model computes.
+// The kinds of pooling, and the precisions of models.
 const (
 	Mean = "mean" // over the tokens
 	CLS  = "cls"  // the first token
@@ -94,7 +94,7 @@ type Description struct {
 	Licence  string   `json:"licence,omitempty"`
 }
 
-// Prefixes are what a model was trained to see before texts.
+// Prefixes precede texts, as in the training of a model.
 type Prefixes struct {
 	Document string `json:"document,omitempty"`
 	Query    string `json:"query,omitempty"`

@@ -1,4 +1,4 @@
-package models
+package modelstore
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // candidate is a file that an entry may be made from.
 type candidate struct {
-	name string // its path in what was given
+	name string // path below the given folder
 	path string
 	size int64
 	sum  string // SHA-256 that it has to have; "" if none was given

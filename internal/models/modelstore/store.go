@@ -1,4 +1,4 @@
-package models
+package modelstore
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 type Store struct {
 	dir    string
 	client *http.Client
-	pause  time.Duration // before a download that failed begins again, the first time
+	pause  time.Duration // before the first retry of a download
 }
 
 // New returns the store in dir, which need not be there yet.
@@ -32,16 +32,16 @@ func New(dir string) *Store {
 // Dir is the folder of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// Entry is what lies in a store.
+// Entry is an entry of a store.
 type Entry struct {
 	Manifest
 	// Dir is the folder of the entry's files.
 	Dir string `json:"dir"`
-	// Problems says what is wrong with the entry; nothing, if it can be used.
+	// Problems are the reasons why the entry cannot be used, if any.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Path returns where a file of the entry lies.
+// Path returns the path of a file of the entry.
 func (e Entry) Path(f File) string { return filepath.Join(e.Dir, e.Folder, f.Name) }
 
 // Tokenizer returns the model's tokenizer.json or vocab.txt.
@@ -106,9 +106,9 @@ func (s *Store) Get(name string) (Entry, error) {
 	return e, nil
 }
 
-// check holds that the manifest is one that Add writes: it names files of the
-// entry's own folder, those that its kind needs, and for a name of the catalog, the
-// pinned ones.
+// check returns an error unless Add could have written the manifest: it names files
+// in the entry's own folder, every file that its kind needs, and for a name of the
+// catalog, the pinned files.
 func (m Manifest) check(name string) error {
 	if m.Name != name || m.Kind != Runtime && m.Kind != Model || (m.Kind == Model) != (m.Model != nil) {
 		return fmt.Errorf("it is of %q, a %q", m.Name, m.Kind)
@@ -122,7 +122,7 @@ func (m Manifest) check(name string) error {
 		}
 	}
 	if pinned, ok := catalog()[name]; ok && m.Kind == Model && !slices.Equal(m.Files, pinned.Files) {
-		return errors.New("its files are not those that the catalog pins for this name")
+		return errors.New("its files differ from the files that the catalog pins for this name")
 	}
 	if m.Kind == Runtime {
 		if len(m.Files) != 1 {
@@ -137,8 +137,8 @@ func (m Manifest) check(name string) error {
 	return m.Model.validate()
 }
 
-// List returns every entry by name, also those that cannot be used. It
-// compares the sizes of files and does not read them.
+// List returns every entry by name, including unusable entries. It compares the
+// sizes of files and does not read them.
 func (s *Store) List() ([]Entry, error) {
 	folders, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,7 +171,7 @@ func (s *Store) List() ([]Entry, error) {
 	return out, nil
 }
 
-// Verify reads every file of an entry and returns it with what is wrong.
+// Verify reads every file of an entry and returns the entry with its problems.
 func (s *Store) Verify(ctx context.Context, name string, p Progress) (Entry, error) {
 	e, err := s.Get(name)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *Store) Remove(name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	// The manifest goes first: what is half deleted is no entry any more.
+	// The manifest goes first, so that a half-deleted entry does not count.
 	dir := filepath.Join(s.dir, name)
 	err := os.Remove(filepath.Join(dir, manifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -204,8 +204,8 @@ func (s *Store) Remove(name string) error {
 	return nil
 }
 
-// Progress is told what is being read and how many bytes it has, and returns
-// where to count them. Nil counts nothing.
+// Progress returns a counter of the bytes that are read of a file of the given
+// size. Nil counts nothing.
 type Progress func(what string, size int64) io.WriteCloser
 
 func (p Progress) start(what string, size int64) io.WriteCloser {

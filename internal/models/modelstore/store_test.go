@@ -1,4 +1,4 @@
-package models
+package modelstore
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,12 +23,8 @@ const described = `{"pooling": "cls", "dimensions": 8, "prefixes": {"query": "q:
 
 func write(t *testing.T, path, content string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(t, os.WriteFile(path, []byte(content), 0o644))
 	return path
 }
 
@@ -48,24 +46,10 @@ func sumOf(content string) string {
 
 func add(t *testing.T, s *Store, from ...string) Entry {
 	t.Helper()
-	e, err := s.Add(t.Context(), Request{Name: "mine", From: from})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return check.Value(s.Add(t.Context(), Request{Name: "mine", From: from}))(t)
 }
 
-// hidden lists what the store keeps beside entries, which should be nothing.
-func hidden(t *testing.T, s *Store) []string {
-	t.Helper()
-	all, err := filepath.Glob(filepath.Join(s.Dir(), ".*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func TestAModelOfOnesOwn(t *testing.T) {
+func TestAddAModelOutsideTheCatalog(t *testing.T) {
 	s := New(filepath.Join(t.TempDir(), "models"))
 	e := add(t, s, folder(t))
 	want := []File{{TokenizerFile, 2, sumOf("{}")}, {ModelFile, 11, sumOf("the weights")}}
@@ -78,9 +62,6 @@ func TestAModelOfOnesOwn(t *testing.T) {
 	if raw, err := os.ReadFile(e.Path(e.Weights())); err != nil || string(raw) != "the weights" {
 		t.Errorf("%q, %v", raw, err)
 	}
-	if left := hidden(t, s); len(left) > 0 {
-		t.Errorf("left over: %v", left)
-	}
 }
 
 func TestPrecisionIsFoundInTheModel(t *testing.T) {
@@ -91,7 +72,7 @@ func TestPrecisionIsFoundInTheModel(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAModelIsSaid(t *testing.T) {
+func TestAddNamesTheMistakeInAModel(t *testing.T) {
 	cases := map[string]struct {
 		change func(t *testing.T, dir string)
 		says   string
@@ -116,8 +97,8 @@ func TestWhatIsWrongWithAModelIsSaid(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want it to say %q", err, c.says)
 			}
-			if all, _ := s.List(); len(all) > 0 || len(hidden(t, s)) > 0 {
-				t.Errorf("something was left: %v %v", all, hidden(t, s))
+			if left, err := os.ReadDir(s.Dir()); err != nil || len(left) > 0 {
+				t.Errorf("left over: %v, %v", left, err)
 			}
 		})
 	}
@@ -125,9 +106,7 @@ func TestWhatIsWrongWithAModelIsSaid(t *testing.T) {
 
 func drop(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(dir, name)))
 }
 
 func describe(text string) func(*testing.T, string) {
@@ -144,7 +123,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		"nothing":              {Request{Name: "mine"}, "name a folder"},
 		"not there":            {Request{Name: "mine", From: []string{file + "x"}}, "is not there"},
 		"address without hash": {Request{Name: "mine", From: []string{"https://h.example/m.zip"}}, "--sha256"},
-		"no hash":              {Request{Name: "mine", From: []string{file}, SHA256: []string{"abc"}}, "no SHA-256"},
+		"no hash":              {Request{Name: "mine", From: []string{file}, SHA256: []string{"abc"}}, "not a SHA-256"},
 		"more hashes":          {Request{Name: "mine", From: []string{file}, SHA256: []string{sumOf("a"), sumOf("b")}}, "2 SHA-256 for 1"},
 		"another file":         {Request{Name: RuntimeName, From: []string{file}, SHA256: []string{sumOf("a")}}, "damaged or another file"},
 		"folder with hash":     {Request{Name: "mine", From: []string{filepath.Dir(file)}, SHA256: []string{sumOf("a")}}, "is a folder"},
@@ -160,10 +139,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 func TestARuntimeOfAnotherVersionNeedsItsHash(t *testing.T) {
 	s := New(t.TempDir())
 	file := write(t, filepath.Join(t.TempDir(), "lib.so.1.31"), "library")
-	e, err := s.Add(t.Context(), Request{Name: RuntimeName, From: []string{file}, SHA256: []string{sumOf("library")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := check.Value(s.Add(t.Context(), Request{Name: RuntimeName, From: []string{file}, SHA256: []string{sumOf("library")}}))(t)
 	if f := e.Files[0]; f.SHA256 != sumOf("library") {
 		t.Errorf("%v", f)
 	}
@@ -177,8 +153,8 @@ func TestAPinnedNameTakesPinnedBytesOnly(t *testing.T) {
 	}
 }
 
-// TestDamageIsSeen changes files of an entry in every way that there is.
-func TestDamageIsSeen(t *testing.T) {
+// TestVerifyFindsDamage changes files of an entry in every way that there is.
+func TestVerifyFindsDamage(t *testing.T) {
 	cases := map[string]struct {
 		damage func(t *testing.T, dir string)
 		listed bool // by sizes already
@@ -234,9 +210,7 @@ func errorText(err error) string {
 func TestRemove(t *testing.T) {
 	s := New(t.TempDir())
 	dir := add(t, s, folder(t)).Dir
-	if err := s.Remove("mine"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Remove("mine"))
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
@@ -245,9 +219,6 @@ func TestRemove(t *testing.T) {
 	}
 	if _, err := s.Get("mine"); !errors.Is(err, ErrNotThere) {
 		t.Errorf("%v", err)
-	}
-	if left := hidden(t, s); len(left) > 0 {
-		t.Errorf("left over: %v", left)
 	}
 }
 
@@ -323,9 +294,7 @@ func TestRealFiles(t *testing.T) {
 		}
 	}
 	again := New(t.TempDir())
-	if _, err := again.Add(t.Context(), Request{Name: "minilm-q", From: []string{dir}}); err != nil {
-		t.Error(err)
-	}
+	check.Value(again.Add(t.Context(), Request{Name: "minilm-q", From: []string{dir}}))(t)
 	if _, err := again.Add(t.Context(), Request{Name: "minilm-q", From: []string{"not read"}}); !errors.Is(err, ErrUnchanged) {
 		t.Errorf("a second time: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
 )
 
 // marks is how many ids a text without a token has: its begin and its end.
@@ -15,7 +15,7 @@ const marks = 2
 type encoded struct {
 	ids   []int64
 	ends  []int // of each text in ids
-	query int   // how many ids of each text are those of the query before it
+	query int   // number of ids of the query before each text
 }
 
 func (m *Model) encode(prefix string, texts []string) encoded {
@@ -39,8 +39,8 @@ func (e encoded) text(i int) []int64 {
 
 // batches yields the texts that run together, by number: texts of like length,
 // so that little is padded, and at most so many tokens with padding. The
-// longest come first, so that no long one runs alone at the end. The vectors of an int8
-// model depend on what shares their batch, so its texts run one by one.
+// longest come first, so that no long text runs alone at the end. The vectors of an
+// int8 model depend on the other texts of their batch, so its texts run one by one.
 func (e encoded) batches(precision string, tokens int) iter.Seq[[]int] {
 	var order []int
 	for i := range e.ends {
@@ -52,7 +52,7 @@ func (e encoded) batches(precision string, tokens int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		for len(order) > 0 {
 			n := 1
-			if precision == models.F32 {
+			if precision == modelstore.F32 {
 				n = min(len(order), max(1, tokens/len(e.text(order[0]))))
 			}
 			if !yield(order[:n]) {
@@ -63,7 +63,7 @@ func (e encoded) batches(precision string, tokens int) iter.Seq[[]int] {
 	}
 }
 
-// batch is what a run takes: rows of equal length.
+// batch is the input of a run: rows of equal length.
 type batch struct {
 	rows, length int
 	lengths      []int // of each row without padding

@@ -12,8 +12,9 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/models"
-	"github.com/toolstream/toolstream/internal/wordpiece"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/models/wordpiece"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,10 +56,10 @@ func vocabulary() *wordpiece.Tokenizer {
 	return t
 }
 
-func faked(f *fake, change func(*models.Entry)) *Model {
-	e := models.Entry{Manifest: models.Manifest{
-		Name: "fake", Files: []models.File{{Name: models.ModelFile}, {Name: models.TokenizerFile}},
-		Model: &models.Description{Pooling: models.Mean, Precision: models.F32, Dimensions: 3, MaxTokens: 16},
+func faked(f *fake, change func(*modelstore.Entry)) *Model {
+	e := modelstore.Entry{Manifest: modelstore.Manifest{
+		Name: "fake", Files: []modelstore.File{{Name: modelstore.ModelFile}, {Name: modelstore.TokenizerFile}},
+		Model: &modelstore.Description{Pooling: modelstore.Mean, Precision: modelstore.F32, Dimensions: 3, MaxTokens: 16},
 	}}
 	if change != nil {
 		change(&e)
@@ -86,9 +87,9 @@ func want(words []string, maxTokens int) []float32 {
 func TestEveryTextGetsItsOwnVector(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 30), 0, 40).Draw(t, "words")
-		precision := rapid.SampledFrom([]string{models.F32, models.Int8}).Draw(t, "precision")
+		precision := rapid.SampledFrom([]string{modelstore.F32, modelstore.Int8}).Draw(t, "precision")
 		f := &fake{}
-		m := faked(f, func(e *models.Entry) { e.Model.Precision = precision })
+		m := faked(f, func(e *modelstore.Entry) { e.Model.Precision = precision })
 		var texts []string
 		for _, w := range words {
 			texts = append(texts, strings.Join(w, " "))
@@ -109,7 +110,7 @@ func TestEveryTextGetsItsOwnVector(t *testing.T) {
 			}
 		}
 		for _, b := range f.batches {
-			if b.rows > 1 && (precision == models.Int8 || b.rows*b.length > batchTokens) {
+			if b.rows > 1 && (precision == modelstore.Int8 || b.rows*b.length > batchTokens) {
 				t.Fatalf("a %s run of %d rows of %d tokens", precision, b.rows, b.length)
 			}
 		}
@@ -117,10 +118,7 @@ func TestEveryTextGetsItsOwnVector(t *testing.T) {
 }
 
 func TestCLSIsTheFirstToken(t *testing.T) {
-	got, err := faked(&fake{}, func(e *models.Entry) { e.Model.Pooling = models.CLS }).Embed(t.Context(), []string{"a b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(faked(&fake{}, func(e *modelstore.Entry) { e.Model.Pooling = modelstore.CLS }).Embed(t.Context(), []string{"a b"}))(t)
 	if w := []float32{float32(1 / math.Sqrt(5)), float32(2 / math.Sqrt(5)), 0}; !slices.Equal(got[0], w) {
 		t.Errorf("got %v, want %v", got[0], w)
 	}
@@ -148,18 +146,18 @@ func TestFailuresOfTheModelAreReturned(t *testing.T) {
 
 // TestNamesCoverWhatVectorsDependOn changes each setting by itself.
 func TestNamesCoverWhatVectorsDependOn(t *testing.T) {
-	changes := map[string]func(*models.Entry){
-		"nothing":         func(*models.Entry) {},
-		"name":            func(e *models.Entry) { e.Name = "other" },
-		"model":           func(e *models.Entry) { e.Files[0].SHA256 = "m" },
-		"tokenizer":       func(e *models.Entry) { e.Files[1].SHA256 = "t" },
-		"case":            func(e *models.Entry) { e.Model.KeepCase = true },
-		"pooling":         func(e *models.Entry) { e.Model.Pooling = models.CLS },
-		"precision":       func(e *models.Entry) { e.Model.Precision = models.Int8 },
-		"dimensions":      func(e *models.Entry) { e.Model.Dimensions = 4 },
-		"tokens":          func(e *models.Entry) { e.Model.MaxTokens = 17 },
-		"document prefix": func(e *models.Entry) { e.Model.Prefixes.Document = "p" },
-		"query prefix":    func(e *models.Entry) { e.Model.Prefixes.Query = "p" },
+	changes := map[string]func(*modelstore.Entry){
+		"nothing":         func(*modelstore.Entry) {},
+		"name":            func(e *modelstore.Entry) { e.Name = "other" },
+		"model":           func(e *modelstore.Entry) { e.Files[0].SHA256 = "m" },
+		"tokenizer":       func(e *modelstore.Entry) { e.Files[1].SHA256 = "t" },
+		"case":            func(e *modelstore.Entry) { e.Model.KeepCase = true },
+		"pooling":         func(e *modelstore.Entry) { e.Model.Pooling = modelstore.CLS },
+		"precision":       func(e *modelstore.Entry) { e.Model.Precision = modelstore.Int8 },
+		"dimensions":      func(e *modelstore.Entry) { e.Model.Dimensions = 4 },
+		"tokens":          func(e *modelstore.Entry) { e.Model.MaxTokens = 17 },
+		"document prefix": func(e *modelstore.Entry) { e.Model.Prefixes.Document = "p" },
+		"query prefix":    func(e *modelstore.Entry) { e.Model.Prefixes.Query = "p" },
 	}
 	seen := map[string]string{}
 	for what, change := range changes {
@@ -169,11 +167,11 @@ func TestNamesCoverWhatVectorsDependOn(t *testing.T) {
 		}
 		seen[name] = what
 	}
-	e := models.Entry{Manifest: models.Manifest{Name: "fake", Model: &models.Description{}}}
+	e := modelstore.Entry{Manifest: modelstore.Manifest{Name: "fake", Model: &modelstore.Description{}}}
 	if nameOf(e, "1.29.0") == nameOf(e, "1.30.0") {
 		t.Error("the name does not cover the runtime's version")
 	}
-	if elsewhere := (models.Entry{Manifest: e.Manifest, Dir: "elsewhere"}); nameOf(e, "1") != nameOf(elsewhere, "1") {
+	if elsewhere := (modelstore.Entry{Manifest: e.Manifest, Dir: "elsewhere"}); nameOf(e, "1") != nameOf(elsewhere, "1") {
 		t.Error("the name covers what makes no difference")
 	}
 }
@@ -182,7 +180,7 @@ func TestWithoutTheTagTheErrorSaysHowToBuild(t *testing.T) {
 	if built {
 		t.Skip("built with the tag onnx")
 	}
-	_, err := Open(t.Context(), models.Entry{}, models.Entry{})
+	_, err := Open(t.Context(), modelstore.Entry{}, modelstore.Entry{})
 	if err == nil || !strings.Contains(err.Error(), "go build -tags onnx") {
 		t.Errorf("%v", err)
 	}

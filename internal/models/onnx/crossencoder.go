@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
 )
 
 // CrossEncoder is an open model that reads a query and a text together. It may be used
@@ -15,10 +15,10 @@ type CrossEncoder struct{ model *Model }
 
 // OpenCrossEncoder is Open for a cross-encoder: a model with one number for each row,
 // which its description has as pooling none and one dimension.
-func OpenCrossEncoder(ctx context.Context, runtime, model models.Entry) (*CrossEncoder, error) {
-	if d := model.Model; d.Pooling != models.None || d.Dimensions != 1 {
-		return nil, fmt.Errorf("%s is no cross-encoder: the model.json of one says pooling %q and 1 dimension, its own says %q and %d",
-			model.Name, models.None, d.Pooling, d.Dimensions)
+func OpenCrossEncoder(ctx context.Context, runtime, model modelstore.Entry) (*CrossEncoder, error) {
+	if d := model.Model; d.Pooling != modelstore.None || d.Dimensions != 1 {
+		return nil, fmt.Errorf("%s is not a cross-encoder: the model.json of a cross-encoder says pooling %q and 1 dimension, its own says %q and %d",
+			model.Name, modelstore.None, d.Pooling, d.Dimensions)
 	}
 	m, err := load(ctx, runtime, model)
 	if err != nil {
@@ -35,7 +35,7 @@ func OpenCrossEncoder(ctx context.Context, runtime, model models.Entry) (*CrossE
 func (c *CrossEncoder) Close() error { return c.model.Close() }
 
 // Score returns for each text, in order, how relevant it is to the query, from 0 to 1:
-// the logistic function of what the model says. When ctx ends, what runs is stopped.
+// the logistic function of the model's number. The end of ctx stops the run.
 func (c *CrossEncoder) Score(ctx context.Context, query string, texts []string) ([]float64, error) {
 	scores := make([]float64, len(texts))
 	err := c.model.runAll(ctx, c.model.encodePairs(query, texts), func(logits []float32, b batch, rows []int) error {

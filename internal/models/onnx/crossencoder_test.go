@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // logits is a cross-encoder that says of each row how many tokens its second text has.
@@ -39,20 +40,17 @@ func (f *logits) hidden(_ context.Context, b batch, show func([]float32) error) 
 }
 
 func judge(f *logits, precision string) *CrossEncoder {
-	m := faked(&f.fake, func(e *models.Entry) {
-		e.Model.Pooling, e.Model.Dimensions, e.Model.Precision = models.None, 1, precision
+	m := faked(&f.fake, func(e *modelstore.Entry) {
+		e.Model.Pooling, e.Model.Dimensions, e.Model.Precision = modelstore.None, 1, precision
 	})
 	m.run = f
 	return &CrossEncoder{m}
 }
 
 func TestEveryTextIsReadBehindTheQuery(t *testing.T) {
-	for _, precision := range []string{models.F32, models.Int8} {
+	for _, precision := range []string{modelstore.F32, modelstore.Int8} {
 		f := &logits{}
-		got, err := judge(f, precision).Score(t.Context(), "a b", []string{"c", "", "c c c"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Value(judge(f, precision).Score(t.Context(), "a b", []string{"c", "", "c c c"}))(t)
 		for i, x := range []float64{0, -1, 2} {
 			if want := 1 / (1 + math.Exp(-x)); math.Abs(got[i]-want) > 1e-9 {
 				t.Errorf("%s: text %d has %v, want %v", precision, i, got[i], want)
@@ -60,9 +58,7 @@ func TestEveryTextIsReadBehindTheQuery(t *testing.T) {
 		}
 	}
 	f := &logits{}
-	if _, err := judge(f, models.F32).Score(t.Context(), "a b", []string{"c", "c b a"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(judge(f, modelstore.F32).Score(t.Context(), "a b", []string{"c", "c b a"}))(t)
 	b := f.batches[0]
 	if want := []int64{2, 5, 6, 3, 7, 6, 5, 3, 2, 5, 6, 3, 7, 3, 0, 0}; !slices.Equal(b.ids, want) {
 		t.Errorf("ids %v, want %v", b.ids, want)
@@ -75,9 +71,7 @@ func TestEveryTextIsReadBehindTheQuery(t *testing.T) {
 // A query of any length leaves room for the text.
 func TestALongQueryIsCut(t *testing.T) {
 	f := &logits{}
-	if _, err := judge(f, models.F32).Score(t.Context(), strings.Repeat("a ", 99), []string{strings.Repeat("b ", 99)}); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(judge(f, modelstore.F32).Score(t.Context(), strings.Repeat("a ", 99), []string{strings.Repeat("b ", 99)}))(t)
 	b := f.batches[0]
 	if b.length != 16 || slices.Index(b.ids, 6) != 9 || b.ids[15] != 3 {
 		t.Errorf("%d tokens: %v", b.length, b.ids)
@@ -86,14 +80,14 @@ func TestALongQueryIsCut(t *testing.T) {
 
 func TestFailuresOfTheCrossEncoderAreReturned(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := judge(&logits{fake: fake{err: broken}}, models.F32).Score(t.Context(), "a", []string{"b"}); !errors.Is(err, broken) {
+	if _, err := judge(&logits{fake: fake{err: broken}}, modelstore.F32).Score(t.Context(), "a", []string{"b"}); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
-	if _, err := judge(&logits{none: true}, models.F32).Score(t.Context(), "a", []string{"b"}); err == nil {
+	if _, err := judge(&logits{none: true}, modelstore.F32).Score(t.Context(), "a", []string{"b"}); err == nil {
 		t.Error("no number for a text is no error")
 	}
-	e := models.Entry{Manifest: models.Manifest{Name: "minilm", Model: &models.Description{Pooling: models.Mean, Dimensions: 384}}}
-	if _, err := OpenCrossEncoder(t.Context(), models.Entry{}, e); err == nil || !strings.Contains(err.Error(), "no cross-encoder") {
+	e := modelstore.Entry{Manifest: modelstore.Manifest{Name: "minilm", Model: &modelstore.Description{Pooling: modelstore.Mean, Dimensions: 384}}}
+	if _, err := OpenCrossEncoder(t.Context(), modelstore.Entry{}, e); err == nil || !strings.Contains(err.Error(), "not a cross-encoder") {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,29 +15,23 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // stored returns an entry that `make models` made.
-func stored(t testing.TB, name string) models.Entry {
+func stored(t testing.TB, name string) modelstore.Entry {
 	t.Helper()
 	dir := os.Getenv("TOOLSTREAM_MODELS")
 	if dir == "" {
 		t.Skip("TOOLSTREAM_MODELS names no folder of models; `make models` makes one")
 	}
-	e, err := models.New(dir).Get(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return check.Value(modelstore.New(dir).Get(name))(t)
 }
 
-func opened(t testing.TB, e models.Entry) *Model {
+func opened(t testing.TB, e modelstore.Entry) *Model {
 	t.Helper()
-	m, err := Open(t.Context(), stored(t, models.RuntimeName), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Value(Open(t.Context(), stored(t, modelstore.RuntimeName), e))(t)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -74,12 +68,9 @@ func TestVectorsAreTheReferences(t *testing.T) {
 	for name, want := range r.Vectors {
 		t.Run(name, func(t *testing.T) {
 			e := stored(t, name)
-			got, err := opened(t, e).Embed(t.Context(), r.Texts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Value(opened(t, e).Embed(t.Context(), r.Texts))(t)
 			least := 0.99999
-			if e.Model.Precision == models.Int8 {
+			if e.Model.Precision == modelstore.Int8 {
 				least = 0.97
 			}
 			for i, v := range got {
@@ -116,15 +107,9 @@ func TestOtherTextsChangeNothing(t *testing.T) {
 	for name, tolerance := range map[string]float64{"minilm": 1e-6, "minilm-q": 0, "bge-small-q": 0} {
 		t.Run(name, func(t *testing.T) {
 			m := opened(t, stored(t, name))
-			together, err := m.Embed(t.Context(), r.Texts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			together := check.Value(m.Embed(t.Context(), r.Texts))(t)
 			for i, text := range r.Texts {
-				alone, err := m.Embed(t.Context(), []string{text})
-				if err != nil {
-					t.Fatal(err)
-				}
+				alone := check.Value(m.Embed(t.Context(), []string{text}))(t)
 				for d, x := range alone[0] {
 					if math.Abs(float64(x-together[i][d])) > tolerance {
 						t.Fatalf("%.40q: component %d is %v alone and %v among others", text, d, x, together[i][d])
@@ -138,9 +123,7 @@ func TestOtherTextsChangeNothing(t *testing.T) {
 func TestMeaningIsFound(t *testing.T) {
 	m := opened(t, stored(t, "minilm-q"))
 	v, err := m.Embed(t.Context(), []string{"will it rain in Lisbon tomorrow?", "Get the weather forecast for a city.", "Create an invoice for a customer.", "", " \x00"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if near, far := dot(v[0], v[1]), dot(v[0], v[2]); near < far+0.2 {
 		t.Errorf("weather %v, invoice %v", near, far)
 	}
@@ -152,7 +135,7 @@ func TestMeaningIsFound(t *testing.T) {
 func TestQueriesHaveAPrefixOfTheirOwn(t *testing.T) {
 	e := stored(t, "bge-small-q")
 	plain := opened(t, e)
-	e.Model.Prefixes = models.Prefixes{Document: "passage: ", Query: "query: "}
+	e.Model.Prefixes = modelstore.Prefixes{Document: "passage: ", Query: "query: "}
 	m := opened(t, e)
 	if m.Name() == plain.Name() {
 		t.Error("the name does not cover the prefixes")
@@ -161,9 +144,7 @@ func TestQueriesHaveAPrefixOfTheirOwn(t *testing.T) {
 	q, err1 := m.EmbedQueries(t.Context(), []string{text})
 	d, err2 := m.Embed(t.Context(), []string{text})
 	want, err3 := plain.Embed(t.Context(), []string{"query: " + text, "passage: " + text})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(err1, err2, err3))
 	if dot(q[0], want[0]) < 1-1e-6 || dot(d[0], want[1]) < 1-1e-6 {
 		t.Error("the prefix is not what the model saw")
 	}
@@ -195,13 +176,8 @@ func TestACancelledCallStops(t *testing.T) {
 }
 
 func TestAClosedModelSaysSo(t *testing.T) {
-	m, err := Open(t.Context(), stored(t, models.RuntimeName), stored(t, "minilm-q"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	m := check.Value(Open(t.Context(), stored(t, modelstore.RuntimeName), stored(t, "minilm-q")))(t)
+	check.OK(t, m.Close())
 	if _, err := m.Embed(t.Context(), []string{"late"}); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("%v", err)
 	}
@@ -209,12 +185,10 @@ func TestAClosedModelSaysSo(t *testing.T) {
 
 // Each file is compared with its SHA-256, and the description with the model.
 func TestFailuresAreClear(t *testing.T) {
-	copied := func(t *testing.T, name string, file string, change func([]byte) []byte, sealed bool) models.Entry {
+	copied := func(t *testing.T, name string, file string, change func([]byte) []byte, sealed bool) modelstore.Entry {
 		e := stored(t, name)
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(e.Dir)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.CopyFS(dir, os.DirFS(e.Dir)))
 		e.Dir = dir
 		for n, f := range e.Files {
 			if f.Name != file {
@@ -225,9 +199,7 @@ func TestFailuresAreClear(t *testing.T) {
 				raw = change(raw)
 				err = os.WriteFile(e.Path(f), raw, 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if sealed {
 				e.Files[n].SHA256 = fmt.Sprintf("%x", sha256.Sum256(raw))
 			}
@@ -235,27 +207,27 @@ func TestFailuresAreClear(t *testing.T) {
 		return e
 	}
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
-	library := stored(t, models.RuntimeName).Files[0].Name
+	library := stored(t, modelstore.RuntimeName).Files[0].Name
 	for name, c := range map[string]struct {
 		entry    string
 		file     string
 		bytes    func([]byte) []byte
 		sealed   bool
-		describe func(*models.Description)
+		describe func(*modelstore.Description)
 		says     string
 	}{
-		"flipped model":     {"minilm-q", models.ModelFile, flip, false, nil, "is damaged"},
-		"no model at all":   {"minilm-q", models.ModelFile, func(b []byte) []byte { return b[:1000] }, true, nil, "model.onnx"},
-		"flipped tokenizer": {"minilm-q", models.TokenizerFile, flip, false, nil, "is damaged"},
-		"other tokenizer":   {"minilm-q", models.TokenizerFile, func([]byte) []byte { return []byte("{}") }, true, nil, "only WordPiece"},
-		"cut library":       {models.RuntimeName, library, func(b []byte) []byte { return b[:len(b)/2] }, false, nil, "is damaged"},
-		"dimensions":        {"minilm-q", "", nil, false, func(d *models.Description) { d.Dimensions = 768 }, "have 384 dimensions, its description says 768"},
-		"pools by itself":   {"minilm-q", "", nil, false, func(d *models.Description) { d.Pooling = models.None }, `no output to pool by "none"`},
+		"flipped model":     {"minilm-q", modelstore.ModelFile, flip, false, nil, "is damaged"},
+		"no model at all":   {"minilm-q", modelstore.ModelFile, func(b []byte) []byte { return b[:1000] }, true, nil, "model.onnx"},
+		"flipped tokenizer": {"minilm-q", modelstore.TokenizerFile, flip, false, nil, "is damaged"},
+		"other tokenizer":   {"minilm-q", modelstore.TokenizerFile, func([]byte) []byte { return []byte("{}") }, true, nil, "only WordPiece"},
+		"cut library":       {modelstore.RuntimeName, library, func(b []byte) []byte { return b[:len(b)/2] }, false, nil, "is damaged"},
+		"dimensions":        {"minilm-q", "", nil, false, func(d *modelstore.Description) { d.Dimensions = 768 }, "have 384 dimensions, its description says 768"},
+		"pools by itself":   {"minilm-q", "", nil, false, func(d *modelstore.Description) { d.Pooling = modelstore.None }, `no output to pool by "none"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runtime, model := stored(t, models.RuntimeName), stored(t, "minilm-q")
+			runtime, model := stored(t, modelstore.RuntimeName), stored(t, "minilm-q")
 			changed := copied(t, c.entry, c.file, c.bytes, c.sealed)
-			if c.entry == models.RuntimeName {
+			if c.entry == modelstore.RuntimeName {
 				runtime = changed
 				loaded.sha256 = "" // as if no library was loaded
 				defer func() { loaded.sha256 = runtime.Files[0].SHA256 }()

@@ -20,8 +20,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/models"
-	"github.com/toolstream/toolstream/internal/wordpiece"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/models/wordpiece"
 )
 
 // batchTokens bounds the tokens of one run, with padding. More tokens a run are no
@@ -41,9 +41,9 @@ func Supported() error {
 
 // run is the model as the runtime sees it. It may be called concurrently.
 type run interface {
-	// hidden shows what the model says of a batch: a vector a token, row by
-	// row, or one a row where the model pools by itself. The slice is the
-	// runtime's and gone when show returns.
+	// hidden shows the output of the model for a batch: a vector for each token,
+	// row by row, or for each row if the model pools by itself. The slice belongs
+	// to the runtime, and is invalid once show has returned.
 	hidden(ctx context.Context, b batch, show func([]float32) error) error
 	// version is the runtime's.
 	version() string
@@ -52,7 +52,7 @@ type run interface {
 
 // Model is an open model. It may be used concurrently.
 type Model struct {
-	description models.Description
+	description modelstore.Description
 	name        string
 	tokenizer   *wordpiece.Tokenizer
 	run         run
@@ -63,18 +63,25 @@ type Model struct {
 // Open verifies the files, loads them and embeds one text to see that the model
 // is what its description says. Every model of a process runs in one runtime, the first
 // that was opened.
-func Open(ctx context.Context, runtime, model models.Entry) (*Model, error) {
+func Open(ctx context.Context, runtime, model modelstore.Entry) (*Model, error) {
 	m, err := load(ctx, runtime, model)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.try(ctx); err != nil {
+	vectors, err := m.Embed(ctx, []string{"Finds the right tool."})
+	switch {
+	case err != nil:
+		err = fmt.Errorf("embed a first text: %w", err)
+	case len(vectors[0]) != m.description.Dimensions:
+		err = errors.New("the tokenizer finds nothing in a plain English text")
+	}
+	if err != nil {
 		return nil, errors.Join(err, m.run.close())
 	}
 	return m, nil
 }
 
-func load(ctx context.Context, runtime, model models.Entry) (*Model, error) {
+func load(ctx context.Context, runtime, model modelstore.Entry) (*Model, error) {
 	if err := Supported(); err != nil {
 		return nil, err
 	}
@@ -92,7 +99,7 @@ func load(ctx context.Context, runtime, model models.Entry) (*Model, error) {
 	return newModel(model, tokenizer, r), nil
 }
 
-func newModel(e models.Entry, tokenizer *wordpiece.Tokenizer, r run) *Model {
+func newModel(e modelstore.Entry, tokenizer *wordpiece.Tokenizer, r run) *Model {
 	d := *e.Model
 	d.MaxTokens = cmp.Or(d.MaxTokens, wordpiece.DefaultMaxTokens)
 	e.Model = &d
@@ -102,15 +109,14 @@ func newModel(e models.Entry, tokenizer *wordpiece.Tokenizer, r run) *Model {
 	}
 }
 
-// nameOf covers everything that vectors depend on: the same name, the same
-// vectors.
-func nameOf(e models.Entry, version string) string {
+// nameOf returns a name that covers everything that vectors depend on.
+func nameOf(e modelstore.Entry, version string) string {
 	d, sum := e.Model, sha256.New()
 	fmt.Fprintf(sum, "%s %s %t %s %d %d %q %q", e.Weights().SHA256, e.Tokenizer().SHA256, d.KeepCase, d.Pooling, d.Dimensions, d.MaxTokens, d.Prefixes.Document, d.Prefixes.Query)
 	return fmt.Sprintf("onnx-%s-%s-ort%s-%x", e.Name, d.Precision, version, sum.Sum(nil)[:6])
 }
 
-func openTokenizer(ctx context.Context, e models.Entry) (*wordpiece.Tokenizer, error) {
+func openTokenizer(ctx context.Context, e modelstore.Entry) (*wordpiece.Tokenizer, error) {
 	f := e.Tokenizer()
 	if err := e.Compare(ctx, f, nil); err != nil {
 		return nil, err
@@ -119,22 +125,10 @@ func openTokenizer(ctx context.Context, e models.Entry) (*wordpiece.Tokenizer, e
 	if err != nil {
 		return nil, err
 	}
-	if f.Name == models.TokenizerFile {
+	if f.Name == modelstore.TokenizerFile {
 		return wordpiece.Parse(content)
 	}
 	return wordpiece.ParseVocabulary(content, e.Model.KeepCase)
-}
-
-// try embeds a text, so that a wrong description fails now and not later.
-func (m *Model) try(ctx context.Context) error {
-	vectors, err := m.Embed(ctx, []string{"Finds the right tool."})
-	if err != nil {
-		return fmt.Errorf("embed a first text: %w", err)
-	}
-	if len(vectors[0]) != m.description.Dimensions {
-		return errors.New("the tokenizer finds nothing in a plain English text")
-	}
-	return nil
 }
 
 // Name identifies the model, its precision, the runtime's version and
@@ -155,8 +149,8 @@ func (m *Model) Close() error {
 }
 
 // Embed returns a unit vector for each text, nil for a text without a token.
-// The vector of a text does not depend on the other texts, but for the last
-// bits of an f32. When ctx ends, what runs is stopped.
+// The vector of a text does not depend on the other texts, except for the last
+// bits of an f32. The end of ctx stops the run.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embedAll(ctx, m.description.Prefixes.Document, texts)
 }
@@ -181,8 +175,8 @@ func (m *Model) embedAll(ctx context.Context, prefix string, texts []string) ([]
 	return out, nil
 }
 
-// runAll shows what the model says of each batch, with the numbers of its texts.
-// Batches run side by side until one fails.
+// runAll shows the output for each batch, with the indices of its texts. Batches
+// run in parallel until one fails.
 func (m *Model) runAll(ctx context.Context, e encoded, show func(hidden []float32, b batch, rows []int) error) error {
 	batches := slices.Collect(e.batches(m.description.Precision, batchTokens))
 	var err error
@@ -208,7 +202,7 @@ func (m *Model) runAll(ctx context.Context, e encoded, show func(hidden []float3
 	return nil
 }
 
-// runBatch shows what the model says of the texts that rows names, in one run.
+// runBatch shows the output for the texts with the given indices, in one run.
 func (m *Model) runBatch(ctx context.Context, e encoded, rows []int, show func([]float32, batch, []int) error) error {
 	select {
 	case m.slots <- struct{}{}:

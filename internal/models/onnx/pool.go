@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/toolstream/toolstream/internal/models"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
 )
 
 // reasonVector is the reason of the permanent error for a text that the model makes no vector of.
 const reasonVector = "bad_vector"
 
 // pool returns a unit vector for each row of the batch.
-func pool(hidden []float32, b batch, d models.Description) ([][]float32, error) {
+func pool(hidden []float32, b batch, d modelstore.Description) ([][]float32, error) {
 	dimensions, perRow := d.Dimensions, b.length
-	if d.Pooling == models.None {
+	if d.Pooling == modelstore.None {
 		perRow = 1
 	}
 	if len(hidden) != b.rows*perRow*dimensions {
@@ -24,7 +24,7 @@ func pool(hidden []float32, b batch, d models.Description) ([][]float32, error) 
 	sum := make([]float64, dimensions)
 	for i := range out {
 		used := 1 // of cls, the first token
-		if d.Pooling == models.Mean {
+		if d.Pooling == modelstore.Mean {
 			used = b.lengths[i]
 		}
 		row := hidden[i*perRow*dimensions:]

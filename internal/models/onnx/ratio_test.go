@@ -10,6 +10,8 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // BenchmarkAgainstTheBareCall embeds a query, from text to unit vector, and in
@@ -29,9 +31,7 @@ func BenchmarkAgainstTheBareCall(b *testing.B) {
 				begin := spent(b)
 				bare()
 				between := spent(b)
-				if _, err := m.Embed(b.Context(), []string{text}); err != nil {
-					b.Fatal(err)
-				}
+				check.Value(m.Embed(b.Context(), []string{text}))(b)
 				ours, theirs = append(ours, spent(b)-between), append(theirs, between-begin)
 			}
 			b.ReportMetric(median(ours)/median(theirs), "ratio")
@@ -44,9 +44,7 @@ func BenchmarkAgainstTheBareCall(b *testing.B) {
 // spent is what this thread has used of its processor.
 func spent(b *testing.B) time.Duration {
 	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t))
 	return time.Duration(t.Nano())
 }
 
@@ -59,10 +57,7 @@ func median(d []time.Duration) float64 {
 func bareCall(b *testing.B, m *Model, text string) func() {
 	e := m.encode("", []string{text})
 	s := m.run.(*session)
-	in, err := s.inputs(e.batch([]int{0}, 0))
-	if err != nil {
-		b.Fatal(err)
-	}
+	in := check.Value(s.inputs(e.batch([]int{0}, 0)))(b)
 	b.Cleanup(func() { destroy(in) })
 	return func() {
 		out := []ort.Value{nil}

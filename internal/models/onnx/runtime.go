@@ -12,7 +12,7 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
 )
 
 const built = true
@@ -26,7 +26,7 @@ var loaded struct {
 }
 
 // loadLibrary loads the library, once.
-func loadLibrary(ctx context.Context, e models.Entry) error {
+func loadLibrary(ctx context.Context, e modelstore.Entry) error {
 	loaded.Lock()
 	defer loaded.Unlock()
 	library := e.Files[0]
@@ -53,7 +53,7 @@ type session struct {
 	types   bool // the model takes token types
 }
 
-func newRuntime(ctx context.Context, library, model models.Entry) (run, error) {
+func newRuntime(ctx context.Context, library, model modelstore.Entry) (run, error) {
 	if err := loadLibrary(ctx, library); err != nil {
 		return nil, fmt.Errorf("runtime library: %w", err)
 	}
@@ -101,7 +101,7 @@ const (
 )
 
 // ports returns the names of the model's inputs and of the output to pool.
-func ports(path string, d *models.Description) (in []string, out string, err error) {
+func ports(path string, d *modelstore.Description) (in []string, out string, err error) {
 	options, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, "", err
@@ -139,9 +139,9 @@ func inputNames(inputs []ort.InputOutputInfo) ([]string, error) {
 
 // outputName returns the first output that has the rank to pool, and holds
 // that its vectors are as long as the description says.
-func outputName(about *models.Description, outputs []ort.InputOutputInfo) (string, error) {
+func outputName(about *modelstore.Description, outputs []ort.InputOutputInfo) (string, error) {
 	rank := 3 // text, token, dimension
-	if about.Pooling == models.None {
+	if about.Pooling == modelstore.None {
 		rank = 2
 	}
 	for _, p := range outputs {
@@ -197,7 +197,7 @@ func (s *session) inputs(b batch) ([]ort.Value, error) {
 }
 
 // runUntil runs the model and stops it when ctx ends. It returns when the
-// runtime has let go of everything.
+// runtime has released everything.
 func (s *session) runUntil(ctx context.Context, in, out []ort.Value) error {
 	options, err := ort.NewRunOptions()
 	if err != nil {

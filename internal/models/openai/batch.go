@@ -7,8 +7,8 @@ import (
 
 	"github.com/sourcegraph/conc/pool"
 
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // The reasons of permanent errors.
@@ -17,8 +17,8 @@ const (
 	reasonRefused = "text_refused" // the endpoint will not embed the text
 )
 
-// keepBytes is the length to which a refused text is cut at most. What is
-// refused at this length is not refused for its length.
+// keepBytes is the shortest length that a refused text is cut to. A shorter text
+// is not refused for its length.
 const keepBytes = 512
 
 // embed sends the texts in batches, at once as far as the class allows. The
@@ -35,14 +35,14 @@ func (m *Model) embed(ctx context.Context, c *class, texts []string) ([][]float3
 	return out, nil
 }
 
-// sent is a text as it is sent, and its place among those that were given.
+// sent is a text as it is sent, and its index among the given texts.
 type sent struct {
 	text string
 	at   int
 }
 
-// batches cuts the texts into requests of bounded number and size. A text of
-// white space is in none.
+// batches cuts the texts into requests of bounded number and size, and omits texts
+// of white space.
 func (m *Model) batches(c *class, texts []string) [][]sent {
 	var out [][]sent
 	var batch []sent
@@ -63,9 +63,8 @@ func (m *Model) batches(c *class, texts []string) [][]sent {
 	return out
 }
 
-// batch puts the vectors of a batch into their places. A batch that is refused or
-// takes too long is halved: it may have been too large, or one text of it is at
-// fault.
+// batch writes the vectors of a batch to out. A batch that is refused or takes too
+// long is halved: it may be too large, or one of its texts at fault.
 func (m *Model) batch(ctx context.Context, c *class, batch []sent, out [][]float32) error {
 	texts := make([]string, len(batch))
 	for i, s := range batch {
@@ -104,9 +103,9 @@ func (m *Model) batch(ctx context.Context, c *class, batch []sent, out [][]float
 	return first
 }
 
-// shortened embeds the beginning of a text that was refused with err: models
-// refuse what is longer than they can read, each in its own words, and a tool
-// is better found by its beginning than not at all.
+// shortened embeds the beginning of a text that was refused with err: models refuse
+// texts beyond their context, each with an error of its own, and a tool is better
+// found by its beginning than not at all.
 func (m *Model) shortened(ctx context.Context, c *class, s string, err error) ([]float32, error) {
 	for n := len(s) / 2; n >= keepBytes && isKind(err, refused); n /= 2 {
 		var vectors [][]float32

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync/atomic"
 
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/models/llm"
 )
 
 // ChatConfig says which model is asked, and how.
@@ -31,16 +30,12 @@ type ChatConfig struct {
 }
 
 // Chat is a language model behind an endpoint, as llm.Model. It asks once:
-// deadlines, retries and limits are those of llm.Client. It may be used
-// concurrently.
+// llm.Client adds deadlines, retries and limits. It may be used concurrently.
 type Chat struct {
 	endpoint
 	cfg   ChatConfig
-	forms []chatForm   // best first
-	form  atomic.Int32 // index of the form that is used
-
-	turn       chan struct{} // holds a value while another form is looked for
-	negotiated atomic.Pointer[negotiation]
+	forms []chatForm
+	form  atomic.Int32 // index of the form in use
 }
 
 var _ llm.Model = (*Chat)(nil)
@@ -51,15 +46,10 @@ func NewChat(cfg ChatConfig, transport http.RoundTripper) (*Chat, error) {
 	if cfg.Name == "" {
 		return nil, errors.New("openai: no name of a model")
 	}
-	u, err := parseAddress(cfg.URL, "http://host:port/v1")
+	u, err := parseAddress(cfg.URL, "/chat/completions", "/api/chat", "/api/generate")
 	if err != nil {
 		return nil, err
 	}
-	path := strings.TrimRight(u.Path, "/")
-	if strings.HasSuffix(path, "/api/chat") || strings.HasSuffix(path, "/api/generate") {
-		return nil, nativeAPI(u)
-	}
-	u.Path, u.RawPath = strings.TrimSuffix(path, "/chat/completions")+"/chat/completions", ""
 	forms, err := chatForms(cfg.Schema)
 	if err != nil {
 		return nil, err
@@ -69,49 +59,72 @@ func NewChat(cfg ChatConfig, transport http.RoundTripper) (*Chat, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Chat{
-		endpoint: newEndpoint(u, cfg.Key, transport, cfg.Parallel), cfg: cfg, forms: forms, turn: make(chan struct{}, 1),
-	}, nil
+	return &Chat{endpoint: newEndpoint(u, cfg.Key, transport, cfg.Parallel), cfg: cfg, forms: forms}, nil
 }
 
 // Name identifies the model.
 func (c *Chat) Name() string { return c.cfg.Name }
 
-// Complete asks the model. Where the endpoint does not take the form of the
-// request, another form is negotiated, and the model is asked again. Usage is
-// that of all requests.
+// Complete asks the model. A refusal counts only if the endpoint still answers a harmless
+// question in the same form; else Complete repeats the request in the first form that gets
+// an answer. Usage includes all requests.
 func (c *Chat) Complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	ctx, span := tracing.Ask(ctx, "chat")
+	ctx, span := telemetry.StartClientSpan(ctx, "chat")
 	answer, err := c.complete(ctx, r)
+	err = c.explain(ctx, err)
 	if span.IsRecording() {
 		span.SetAttributes(
-			tracing.Operation.String("chat"), tracing.Model.String(c.cfg.Name), tracing.Stage.String(string(r.Stage)),
-			tracing.InputTokens.Int(answer.Usage.Prompt), tracing.OutputTokens.Int(answer.Usage.Completion),
+			telemetry.Operation.String("chat"), telemetry.Model.String(c.cfg.Name), telemetry.Stage.String(string(r.Stage)),
+			telemetry.InputTokens.Int(answer.Usage.Prompt), telemetry.OutputTokens.Int(answer.Usage.Completion),
 		)
 	}
-	tracing.End(span, err)
+	telemetry.EndSpan(span, err)
 	return answer, err
 }
 
 func (c *Chat) complete(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	used := c.form.Load()
 	answer, err := c.once(ctx, r, c.forms[used], false)
-	if !mayBeForm(err) {
-		return answer, c.explain(ctx, err)
+	if !isKind(err, refused) {
+		return answer, err
 	}
-	spent, failed := c.negotiate(ctx, used)
+	spent, form, failed := c.probe(ctx, used)
 	switch {
 	case failed != nil:
 		err = failed
-	case c.form.Load() != used:
-		answer, err = c.once(ctx, r, c.forms[c.form.Load()], false)
+	case form != used:
+		c.form.Store(form)
+		answer, err = c.once(ctx, r, c.forms[form], false)
 	}
-	answer.Usage = sum(spent, answer.Usage)
-	return answer, c.explain(ctx, err)
+	answer.Usage.Prompt += spent.Prompt
+	answer.Usage.Completion += spent.Completion
+	return answer, err
 }
 
-func sum(a, b llm.Usage) llm.Usage {
-	return llm.Usage{Prompt: a.Prompt + b.Prompt, Completion: a.Completion + b.Completion}
+// probe asks a harmless question in the form in use, then in the others, and returns the first
+// form that is not refused. An endpoint that refuses all of them wants to be paid or has got a
+// wrong key: that is an error of the setup.
+func (c *Chat) probe(ctx context.Context, used int32) (spent llm.Usage, form int32, err error) {
+	var refusal error
+	for i := range int32(len(c.forms)) {
+		form = (used + i) % int32(len(c.forms))
+		answer, err := c.once(ctx, probeQuestion, c.forms[form], true)
+		spent.Prompt += answer.Usage.Prompt
+		spent.Completion += answer.Usage.Completion
+		switch _, failed := asProblem(err); {
+		case isKind(err, refused):
+			refusal = cmp.Or(refusal, err)
+		case failed:
+			return spent, form, err
+		default: // even an answer that makes no sense is an answer
+			if form != used {
+				c.cfg.Logger.InfoContext(ctx, "the language model is asked in another form",
+					"llm.schema", c.forms[form].schema, "max_completion_tokens", c.forms[form].reasoning, "because of", refusal)
+			}
+			return spent, form, nil
+		}
+	}
+	return spent, used, misconfiguredf("even a harmless question is refused: %w", errors.Unwrap(refusal))
 }
 
 // once makes one request. probe says that it holds no text of a user.

@@ -9,14 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 )
 
@@ -51,16 +50,9 @@ func newScripted(t *testing.T, cfg llmtest.Config) *scripted {
 		}
 		return llmtest.Reply{Content: `{"word":"yes"}`}
 	}
-	server, err := llmtest.Listen(t.Context(), "", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := check.Value(llmtest.Listen(t.Context(), "", cfg))(t)
 	s.Server = server
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check.OK(t, server.Close()) })
 	return s
 }
 
@@ -82,43 +74,36 @@ func newChat(t *testing.T, cfg ChatConfig, transport http.RoundTripper) *Chat {
 	if cfg.Name == "" {
 		cfg.Name = "scripted"
 	}
-	c, err := NewChat(cfg, transport)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := check.Value(NewChat(cfg, transport))(t)
+	t.Cleanup(func() { check.OK(t, c.Close()) })
 	return c
 }
 
 func TestChatAsksInTheFormThatTheEndpointKnows(t *testing.T) {
-	const strict, grammar = "json_schema", "json_object with the schema"
 	tests := map[string]struct {
 		server  llmtest.Config
-		format  string // of what was answered
+		schema  Schemas
+		format  string // of the answered requests
 		refused int
 		says    string // in the log
 	}{
-		"all":           {llmtest.Config{}, strict, 0, ""},
-		"no schema":     {llmtest.Config{NoSchema: true}, grammar, 3, "must be 'json_object' or 'text'"},
-		"bare JSON":     {llmtest.Config{NoSchema: true, NoGrammar: true}, "json_object", 5, "must be 'json_object' or 'text'"},
-		"no format":     {llmtest.Config{NoSchema: true, NoObject: true}, "text", 7, "must be 'json_object' or 'text'"},
-		"ignores":       {llmtest.Config{IgnoreFormat: true}, "text", 0, ""},
-		"no max_tokens": {llmtest.Config{NoMaxTokens: true}, strict, 2, "Unsupported parameter: 'max_tokens'"},
-		"reasons":       {llmtest.Config{NoMaxTokens: true, NoTemperature: true}, strict, 2, "Unsupported parameter: 'max_tokens'"},
-		"knows little":  {llmtest.Config{NoSchema: true, NoObject: true, NoMaxTokens: true}, "text", 8, "must be 'json_object' or 'text'"},
-		"says 500":      {llmtest.Config{NoSchema: true, Unsupported: 500}, grammar, 4, "must be 'json_object' or 'text'"},
-		"says 501":      {llmtest.Config{NoSchema: true, Unsupported: 501}, grammar, 3, "must be 'json_object' or 'text'"},
-		"says 422":      {llmtest.Config{NoSchema: true, Unsupported: 422}, grammar, 3, "must be 'json_object' or 'text'"},
+		"all":           {llmtest.Config{}, SchemaAuto, "json_schema", 0, ""},
+		"no schema":     {llmtest.Config{NoSchema: true}, SchemaAuto, "json_object", 3, "must be 'json_object' or 'text'"},
+		"says 501":      {llmtest.Config{NoSchema: true, Unsupported: 501}, SchemaAuto, "json_object", 3, "must be 'json_object' or 'text'"},
+		"says 422":      {llmtest.Config{NoSchema: true, Unsupported: 422}, SchemaAuto, "json_object", 3, "must be 'json_object' or 'text'"},
+		"ignores":       {llmtest.Config{IgnoreFormat: true}, SchemaAuto, "text", 0, ""},
+		"no max_tokens": {llmtest.Config{NoMaxTokens: true}, SchemaAuto, "json_schema", 2, "Unsupported parameter: 'max_tokens'"},
+		"reasons":       {llmtest.Config{NoMaxTokens: true, NoTemperature: true}, SchemaAuto, "json_schema", 2, "Unsupported parameter: 'max_tokens'"},
+		"grammar":       {llmtest.Config{NoSchema: true}, SchemaGrammar, "json_object with the schema", 0, ""},
+		"object":        {llmtest.Config{NoSchema: true, NoGrammar: true}, SchemaObject, "json_object", 0, ""},
+		"prompt":        {llmtest.Config{NoSchema: true, NoObject: true}, SchemaPrompt, "text", 0, ""},
+		"knows little":  {llmtest.Config{NoSchema: true, NoObject: true, NoMaxTokens: true}, SchemaPrompt, "text", 2, "Unsupported parameter: 'max_tokens'"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newScripted(t, test.server)
 			var log bytes.Buffer
-			c := newChat(t, ChatConfig{URL: s.URL(), Key: "sk-secret", Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
+			c := newChat(t, ChatConfig{URL: s.URL(), Key: "sk-secret", Schema: test.schema, Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 			for range 2 {
 				a, err := c.Complete(t.Context(), question("now?"))
 				if err != nil || string(a.JSON) != `{"word":"yes"}` || a.Model != "scripted" {
@@ -146,80 +131,6 @@ func TestChatAsksInTheFormThatTheEndpointKnows(t *testing.T) {
 	}
 }
 
-// failing is a transport that answers as status tells, and else as a server that takes
-// every form. It counts requests.
-type failing struct {
-	status   func(body string) int // 0: the server answers
-	requests atomic.Int32
-}
-
-func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
-	f.requests.Add(1)
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if status := f.status(string(body)); status != 0 {
-		return &http.Response{StatusCode: status, Status: strconv.Itoa(status), Body: http.NoBody, Header: http.Header{}}, nil
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return handler{llmtest.New(llmtest.Config{})}.RoundTrip(r)
-}
-
-// An endpoint that is down takes no form, and one that was down for a moment takes the
-// form that it took before.
-func TestAnOutageIsNotAboutTheForm(t *testing.T) {
-	for name, test := range map[string]struct {
-		down     int32 // requests that fail
-		requests int32
-	}{
-		"down": {down: 1 << 20, requests: 3}, "for one request": {down: 1, requests: 2}, "for the probe, too": {down: 2, requests: 4},
-	} {
-		f := &failing{}
-		f.status = func(string) int {
-			if f.requests.Load() <= test.down {
-				return http.StatusInternalServerError
-			}
-			return 0
-		}
-		c := newChat(t, ChatConfig{URL: "http://h/v1"}, f)
-		_, err := c.Complete(t.Context(), question("q"))
-		if llm.KindOf(err) != llm.Unavailable || f.requests.Load() != test.requests || c.form.Load() != 0 {
-			t.Errorf("%s: %d requests, form %d, %v", name, f.requests.Load(), c.form.Load(), err)
-		}
-	}
-}
-
-// Calls that begin together look for the form once.
-func TestCallsNegotiateOnce(t *testing.T) {
-	const calls = 8
-	var first sync.WaitGroup // all calls are refused before one negotiates
-	first.Add(calls)
-	f := &failing{status: func(body string) int {
-		if !strings.Contains(body, "json_schema") {
-			return 0
-		}
-		if !strings.Contains(body, probeQuestion.System) {
-			first.Done()
-			first.Wait()
-		}
-		return http.StatusBadRequest
-	}}
-	c := newChat(t, ChatConfig{URL: "http://h/v1"}, f)
-	var all sync.WaitGroup
-	for range calls {
-		all.Go(func() {
-			if _, err := c.Complete(t.Context(), question("q")); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if got := f.requests.Load(); got != 2*calls+3 {
-		t.Errorf("%d requests, want %d that are refused, 3 probes and as many answers", got, calls)
-	}
-}
-
 // handler is a transport that asks a handler, without a network.
 type handler struct{ http.Handler }
 
@@ -244,9 +155,7 @@ func TestChatSortsFailures(t *testing.T) {
 		return llmtest.Reply{Content: `{"word":"yes"}`}
 	}})
 	c := newChat(t, ChatConfig{URL: s.URL(), Key: "sk-secret", MaxAnswer: 3000, Schema: SchemaStrict}, nil)
-	if _, err := c.Complete(t.Context(), question("now?")); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(c.Complete(t.Context(), question("now?")))(t)
 	tests := []struct {
 		fault llmtest.Fault
 		user  string
@@ -255,7 +164,7 @@ func TestChatSortsFailures(t *testing.T) {
 		paid  bool
 	}{
 		{llmtest.TooMany, "", llm.Unavailable, "", false},
-		{llmtest.ServerFail, "", llm.Unavailable, "", true}, // a probe
+		{llmtest.ServerFail, "", llm.Unavailable, "", false},
 		{llmtest.CutBody, "", llm.Unavailable, "", false},
 		{llmtest.CutJSON, "", llm.Malformed, `{"word"`, true},
 		{llmtest.Prose, "", llm.Malformed, "Certainly", true},
@@ -304,7 +213,7 @@ func TestChatSortsStatuses(t *testing.T) {
 		{429, "text/plain", "slow down", llm.Unavailable, "429"},
 		{503, "text/html", "<html>", llm.Unavailable, "503"},
 		{200, "text/html", "<html>", llm.Setup, "text/html"},
-		{200, "application/json", `{"choices":[`, llm.Unavailable, "no completion"},
+		{200, "application/json", `{"choices":[`, llm.Unavailable, "not a completion"},
 		{200, "application/json", `{"error":{"message":"private words"}}`, llm.Unavailable, "is an error"},
 		{200, "application/json", `{}`, llm.Malformed, "no choice"},
 	}
@@ -315,10 +224,7 @@ func TestChatSortsStatuses(t *testing.T) {
 			if isProbe(t, r) {
 				return handler{llmtest.New(llmtest.Config{})}.RoundTrip(r)
 			}
-			return &http.Response{
-				StatusCode: test.status, Status: strconv.Itoa(test.status), Body: io.NopCloser(strings.NewReader(test.body)),
-				Header: http.Header{"Content-Type": {test.header}},
-			}, nil
+			return respond(test.status, test.body, "Content-Type", test.header), nil
 		}))
 		_, err := c.Complete(t.Context(), question("private words"))
 		if llm.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.says) {
@@ -339,10 +245,7 @@ func TestChatSortsStatuses(t *testing.T) {
 // isProbe reports whether a request is there to see whether any is answered.
 func isProbe(t *testing.T, r *http.Request) bool {
 	t.Helper()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := check.Value(io.ReadAll(r.Body))(t)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return bytes.Contains(body, []byte(probeQuestion.System))
 }
@@ -359,7 +262,7 @@ func TestAChatThatRefusesEverythingIsNotSetUp(t *testing.T) {
 			if !refuse {
 				return handler{server}.RoundTrip(r)
 			}
-			return &http.Response{StatusCode: 400, Status: "400 Bad Request", Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+			return respond(400, body), nil
 		}))
 		for _, refuse = range []bool{true, false, true, false} {
 			_, err := c.Complete(t.Context(), question("q"))
@@ -383,12 +286,9 @@ func TestARefusalCostsOneProbe(t *testing.T) {
 		if !refuse || isProbe(t, r) {
 			return handler{server}.RoundTrip(r)
 		}
-		body := `{"error":{"message":"cannot take: private words","code":"context_length_exceeded"}}`
-		return &http.Response{StatusCode: 400, Status: "400 Bad Request", Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+		return respond(400, `{"error":{"message":"cannot take: private words","code":"context_length_exceeded"}}`), nil
 	}))
-	if _, err := c.Complete(t.Context(), question("q")); err != nil {
-		t.Fatal(err)
-	}
+	check.Value(c.Complete(t.Context(), question("q")))(t)
 	requests, refuse = 0, true
 	_, err := c.Complete(t.Context(), question("private words"))
 	if llm.KindOf(err) != llm.Rejected || requests != 2 || !strings.HasSuffix(err.Error(), "400 Bad Request: context_length_exceeded") {

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 )
 
 // maxModel bounds the name that an endpoint gives its model, in bytes.
@@ -31,12 +31,12 @@ type completion struct {
 	Error json.RawMessage `json:"error"` // some proxies send it with status 200
 }
 
-// read takes the answer out of a completion. What it cost is known even where
-// it cannot be used.
+// read returns the answer of a completion. Its usage is set even if the answer is
+// unusable.
 func read(raw []byte, r llm.Request) (llm.Answer, error) {
 	var c completion
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return llm.Answer{}, transientf("the answer is no completion: %w", err)
+		return llm.Answer{}, transientf("the answer is not a completion: %w", err)
 	}
 	if len(c.Choices) == 0 && len(c.Error) > 0 && string(c.Error) != "null" {
 		return llm.Answer{}, transientf("the answer is an error: %s", cmp.Or(codeOf(raw), "without a code"))
@@ -52,10 +52,10 @@ func read(raw []byte, r llm.Request) (llm.Answer, error) {
 	return a, err
 }
 
-// bytesPerToken estimates what an endpoint does not count.
+// bytesPerToken estimates the usage if an endpoint does not count it.
 const bytesPerToken = 4
 
-// maxTokens bounds what an endpoint may claim that one answer cost.
+// maxTokens bounds the usage that an endpoint may claim for one answer.
 const maxTokens = 1e9
 
 func usage(c completion, r llm.Request) llm.Usage {
@@ -73,8 +73,7 @@ func usage(c completion, r llm.Request) llm.Usage {
 	return u
 }
 
-// contentOf returns what the model said, beside the error where it is not to be
-// used.
+// contentOf returns the words of the model, with an error if they are not to be used.
 func contentOf(c completion) (string, error) {
 	if len(c.Choices) == 0 {
 		return "", malformed(errors.New("the answer has no choice"))
@@ -96,14 +95,14 @@ func contentOf(c completion) (string, error) {
 
 func malformed(err error) error { return &llm.Error{Kind: llm.Malformed, Err: err} }
 
-// maxStarts bounds the places at which an object is looked for.
+// maxStarts bounds the braces that may begin the object.
 const maxStarts = 64
 
-// jsonOf returns the object in what a model said: all of it, or what stands
-// after its reasoning, in a code fence or amid prose. A line break amid a text, which some
-// grammars of servers let pass, is a space.
+// jsonOf returns the JSON object in the words of a model, which may reason first, add
+// prose or use a code fence. Line breaks within strings, which the grammars of some
+// servers allow, become spaces.
 func jsonOf(content string) (json.RawMessage, error) {
-	rest := bytes.Map(withoutControl, []byte(afterReasoning(content)))
+	rest := bytes.Map(func(r rune) rune { return max(r, ' ') }, []byte(afterReasoning(content)))
 	for range maxStarts {
 		at := bytes.IndexByte(rest, '{')
 		if at < 0 {
@@ -119,15 +118,8 @@ func jsonOf(content string) (json.RawMessage, error) {
 	return nil, malformed(errors.New("the answer holds no JSON object"))
 }
 
-func withoutControl(r rune) rune {
-	if r < ' ' {
-		return ' '
-	}
-	return r
-}
-
-// afterReasoning drops what a model thinks aloud before it answers. The tag
-// that begins it is often part of the prompt's template and not of the answer.
+// afterReasoning drops the reasoning before an answer. Its opening tag is often part
+// of the prompt's template and not of the answer.
 func afterReasoning(content string) string {
 	if strings.HasPrefix(strings.TrimSpace(content), "{") {
 		return content

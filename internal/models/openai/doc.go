@@ -19,8 +19,8 @@
 // Chat asks a language model at any endpoint that has OpenAI's chat completions,
 // once for each call: llm.Client tries again.
 //
-// Servers differ in the members of a request that they take. After a refusal, Model and
-// Chat look for the form in which a harmless request is answered.
+// Servers differ in the members of a request that they take. After a refusal, Model asks
+// without dimensions, and Chat in another form, if a harmless request is refused too.
 //
 // Reranker asks a cross-encoder, in the form of Cohere, Jina and vLLM or of TEI.
 // It asks once, because a user waits, and a search can do without it.

@@ -7,17 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // endpoint is one call of an HTTP API that takes JSON and answers with JSON.
@@ -43,21 +47,23 @@ func newEndpoint(to *url.URL, key string, transport http.RoundTripper, idle int)
 	}}
 }
 
-// parseAddress reads an address. The error shows the example, never the address:
-// that may hold secrets.
-func parseAddress(raw, example string) (*url.URL, error) {
+// parseAddress returns the address of a call from that of the API or of the call itself. native
+// are the ends of addresses of other APIs. The error never shows the address: that may hold
+// secrets.
+func parseAddress(raw, call string, native ...string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("openai: the address has to look like " + example)
+		return nil, errors.New("openai: the address has to look like http://host:port/v1")
 	}
 	if u.User != nil {
 		return nil, errors.New("openai: the address holds a user or password: give the key in its own setting")
 	}
+	path := strings.TrimRight(u.Path, "/")
+	if slices.ContainsFunc(native, func(end string) bool { return strings.HasSuffix(path, end) }) {
+		return nil, fmt.Errorf("openai: %s is the server's native API; name its OpenAI-compatible address, which ends in /v1", redacted(u))
+	}
+	u.Path, u.RawPath = strings.TrimSuffix(path, call)+call, ""
 	return u, nil
-}
-
-func nativeAPI(u *url.URL) error {
-	return fmt.Errorf("openai: %s is the server's native API; name its OpenAI-compatible address, which ends in /v1", redacted(u))
 }
 
 // redacted is an address without its query, which may hold a key.
@@ -70,8 +76,8 @@ var errTooLong = errors.New("the answer is longer than its bound")
 // bytes. Its error is a *problem. probe says that the request holds no text of
 // a user, so that the error may repeat the endpoint's words.
 func (e *endpoint) post(ctx context.Context, body any, limit int64, probe bool) (answer []byte, err error) {
-	ctx, span := tracing.Ask(ctx, "POST "+path.Base(e.url.Path))
-	defer func() { tracing.End(span, err) }()
+	ctx, span := telemetry.StartClientSpan(ctx, "POST "+path.Base(e.url.Path))
+	defer func() { telemetry.EndSpan(span, err) }()
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return nil, misconfiguredf("%w", err)
@@ -97,11 +103,13 @@ func (e *endpoint) post(ctx context.Context, body any, limit int64, probe bool) 
 	defer resp.Body.Close()
 	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
 	if resp.StatusCode != http.StatusOK {
-		tracing.Fail(span, strconv.Itoa(resp.StatusCode))
+		telemetry.FailSpan(span, strconv.Itoa(resp.StatusCode))
 		return nil, ofStatus(resp, e.key, probe)
 	}
-	if err := isJSON(resp.Header.Get("Content-Type")); err != nil {
-		return nil, err
+	declared := resp.Header.Get("Content-Type")
+	media, _, mediaErr := mime.ParseMediaType(declared)
+	if declared != "" && (mediaErr != nil || media != "application/json" && !strings.HasSuffix(media, "+json")) {
+		return nil, misconfiguredf("the answer is %q and not JSON: is the address right?", text.Truncate(declared, 80)) // a login page, for instance
 	}
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err != nil {

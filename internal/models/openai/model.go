@@ -1,13 +1,38 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
 )
+
+// Config says which model is asked, and how. The zero value of a limit means
+// its default.
+type Config struct {
+	// URL is the base of an OpenAI-compatible API ("http://localhost:11434/v1"),
+	// or the full address of its embeddings call.
+	URL  string
+	Key  string // sent as a bearer token; may be empty
+	Name string // of the model, as the endpoint calls it
+	// Dimensions is the length of the vectors; 0 leaves it to Learn. Models
+	// that can make shorter vectors are asked for this length.
+	Dimensions int
+
+	// Prefixes of texts, which E5 and BGE models need to tell queries from documents.
+	DocumentPrefix string
+	QueryPrefix    string
+
+	Batch       int           // texts in a request; 32
+	Bytes       int           // of all texts in a request together; 64 KiB
+	Parallel    int           // requests at once; 4
+	Timeout     time.Duration // of a request; 30 s
+	RetryBudget time.Duration // how long documents are tried again; 5 s, as a stage retries by itself
+}
 
 const maxDimensions = 1 << 16
 
@@ -24,8 +49,8 @@ type Model struct {
 	queries   class
 }
 
-// class is one of the two classes of requests. They share nothing that one could
-// keep from the other: neither slots nor a cooldown.
+// class is a class of requests. The two classes share neither slots nor a cooldown, so
+// that they do not delay each other.
 type class struct {
 	prefix      string
 	timeout     time.Duration // of a request
@@ -44,14 +69,21 @@ const (
 // New returns a model that asks through the transport; nil is Go's default.
 // It sends nothing.
 func New(cfg Config, transport http.RoundTripper) (*Model, error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
+	if cfg.Name == "" {
+		return nil, errors.New("openai: no name of a model")
 	}
-	u, err := embeddingsURL(cfg.URL)
+	if cfg.Dimensions > maxDimensions {
+		return nil, fmt.Errorf("openai: %d dimensions, at most %d are read", cfg.Dimensions, maxDimensions)
+	}
+	u, err := parseAddress(cfg.URL, "/embeddings", "/embed", "/api/embeddings")
 	if err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg.Batch = cmp.Or(cfg.Batch, 32)
+	cfg.Bytes = cmp.Or(cfg.Bytes, 64<<10)
+	cfg.Parallel = cmp.Or(cfg.Parallel, 4)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Second)
+	cfg.RetryBudget = cmp.Or(cfg.RetryBudget, 5*time.Second)
 	m := &Model{
 		endpoint: newEndpoint(u, cfg.Key, transport, 2*cfg.Parallel),
 		cfg:      cfg,
@@ -79,16 +111,15 @@ func (m *Model) Name() string {
 	return name
 }
 
-// QueryPrefix is what queries are embedded with before them. Their vectors
-// depend on it, and Name does not tell.
+// QueryPrefix precedes queries. Their vectors depend on it, which Name does not show.
 func (m *Model) QueryPrefix() string { return m.cfg.QueryPrefix }
 
 // Dimensions is the length of every vector: as configured, else as learnt, 0
 // before that.
 func (m *Model) Dimensions() int { return int(m.dimensions.Load()) }
 
-// Learn asks the endpoint for one vector, so that Dimensions is known
-// afterwards and a wrong address, key or name is noticed before it is needed.
+// Learn asks the endpoint for one vector, so that Dimensions is known afterwards
+// and a wrong address, key or name is noticed early.
 func (m *Model) Learn(ctx context.Context) error {
 	_, err := m.retried(ctx, &m.documents, []string{probeText})
 	return err

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestEmbed(t *testing.T) {
@@ -23,10 +23,7 @@ func TestEmbed(t *testing.T) {
 			s := newServer(t)
 			m := s.model(t, func(c *Config) { c.URL, c.Batch, c.Key = s.URL+path, 2, "sk-secret-key" })
 			texts := []string{"a", " \t", "b", "c", "", "d", "e"}
-			got, err := m.Embed(t.Context(), texts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Value(m.Embed(t.Context(), texts))(t)
 			if got[1] != nil || got[4] != nil {
 				t.Error("white space has a vector")
 			}
@@ -48,10 +45,7 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 	s := newServer(t)
 	m := s.model(t, func(c *Config) { c.Bytes, c.Parallel = 10, 1 })
 	texts := []string{"1234", "5678", "90", strings.Repeat("x", 30), "ab"}
-	got, err := m.Embed(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(m.Embed(t.Context(), texts))(t)
 	checkVectors(t, got, texts)
 	var sizes []int
 	for _, batch := range s.seen() {
@@ -65,14 +59,8 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 func TestPrefixes(t *testing.T) {
 	s := newServer(t)
 	m := s.model(t, func(c *Config) { c.DocumentPrefix, c.QueryPrefix = "passage: ", "query: " })
-	document, err := m.Embed(t.Context(), []string{"weather"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	query, err := m.EmbedQueries(t.Context(), []string{"weather"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := check.Value(m.Embed(t.Context(), []string{"weather"}))(t)
+	query := check.Value(m.EmbedQueries(t.Context(), []string{"weather"}))(t)
 	checkVectors(t, slices.Concat(document, query), []string{"passage: weather", "query: weather"})
 	plain, other := s.model(t, nil), s.model(t, func(c *Config) { c.QueryPrefix = "query: " })
 	if m.Name() == plain.Name() || plain.Name() != other.Name() {
@@ -86,10 +74,7 @@ func TestADimensionIsAskedForWhereItCanBe(t *testing.T) {
 	s := newServer(t)
 	m := s.model(t, func(c *Config) { c.Dimensions = testDimensions })
 	for _, s.knowsDimensions = range []bool{true, false, false} {
-		got, err := m.Embed(t.Context(), []string{"a", "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Value(m.Embed(t.Context(), []string{"a", "b"}))(t)
 		checkVectors(t, got, []string{"a", "b"})
 		if asked := s.bodies[len(s.bodies)-1]["dimensions"] != nil; asked != s.knowsDimensions {
 			t.Errorf("asked for %v dimensions", asked)
@@ -98,7 +83,7 @@ func TestADimensionIsAskedForWhereItCanBe(t *testing.T) {
 }
 
 // Whatever passes is tried again; the pauses are those of a virtual clock.
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+func TestTransientFailuresAreRetried(t *testing.T) {
 	for name, first := range map[string]http.HandlerFunc{
 		"429":        func(w http.ResponseWriter, _ *http.Request) { refuse(w, 429, "slow down") },
 		"500":        func(w http.ResponseWriter, _ *http.Request) { refuse(w, 500, "oops") },
@@ -125,50 +110,38 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			m := s.model(t, nil)
 			for _, embed := range []func(context.Context, []string) ([][]float32, error){m.Embed, m.EmbedQueries} {
 				calls.Store(0)
-				got, err := embed(t.Context(), []string{"a", "b"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := check.Value(embed(t.Context(), []string{"a", "b"}))(t)
 				checkVectors(t, got, []string{"a", "b"})
 			}
 		})
 	}
 }
 
-// transport answers in place of a network, so that a virtual clock can run.
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func away(status string, code int, header http.Header) transport {
-	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{Status: status, StatusCode: code, Header: header, Body: http.NoBody}, nil
-	}
+// away is a transport that gives every request the same answer.
+func away(status int, header ...string) transport {
+	return func(*http.Request) (*http.Response, error) { return respond(status, "", header...), nil }
 }
 
-func TestPatienceEnds(t *testing.T) {
+func TestRetriesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport   transport
 		least, most time.Duration // that documents wait
 	}{
 		"refused connection": {func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }, 2 * time.Second, 5 * time.Second},
-		"busy":               {away("503 Service Unavailable", 503, nil), 2 * time.Second, 5 * time.Second},
-		"asks for a pause":   {away("429 Too Many Requests", 429, http.Header{"Retry-After": {"3"}}), 3 * time.Second, 5 * time.Second},
-		"asks for too much":  {away("429 Too Many Requests", 429, http.Header{"Retry-After": {"120"}}), 0, 0},
-		"wrong key":          {away("401 Unauthorized", 401, nil), 0, 0},
-		"wrong name":         {away("404 Not Found", 404, nil), 0, 0},
-		"moved":              {away("308 Permanent Redirect", 308, nil), 0, 0},
-		"refuses everything": {away("400 Bad Request", 400, nil), 0, 0},
+		"busy":               {away(503), 2 * time.Second, 5 * time.Second},
+		"asks for a pause":   {away(429, "Retry-After", "3"), 3 * time.Second, 5 * time.Second},
+		"asks for too much":  {away(429, "Retry-After", "120"), 0, 0},
+		"wrong key":          {away(401), 0, 0},
+		"wrong name":         {away(404), 0, 0},
+		"moved":              {away(308), 0, 0},
+		"refuses everything": {away(400), 0, 0},
 		"says nothing":       {func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, 30 * time.Second, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, err := New(Config{URL: "http://h/v1?key=sk-secret-key", Key: "sk-secret-key", Name: "m"}, c.transport)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := newModel(t, Config{URL: "http://h/v1?key=sk-secret-key", Key: "sk-secret-key", Name: "m"}, c.transport)
 				start := time.Now()
-				_, err = m.Embed(t.Context(), []string{"a", "b"})
+				_, err := m.Embed(t.Context(), []string{"a", "b"})
 				if _, permanent := stream.AsPermanent(err); err == nil || permanent || strings.Contains(err.Error(), "sk-secret-key") {
 					t.Errorf("error %v; it is no text's fault and holds no secret", err)
 				}
@@ -181,16 +154,13 @@ func TestPatienceEnds(t *testing.T) {
 }
 
 // What Retry-After asks for is kept beyond the call that was told.
-func TestTheEndpointIsLeftAloneAsItAsks(t *testing.T) {
+func TestRetryAfterHoldsForLaterCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked int
-		m, err := New(Config{URL: "http://h/v1", Name: "m"}, transport(func(r *http.Request) (*http.Response, error) {
+		m := newModel(t, Config{URL: "http://h/v1", Name: "m"}, transport(func(*http.Request) (*http.Response, error) {
 			asked++
-			return away("429 Too Many Requests", 429, http.Header{"Retry-After": {"60"}})(r)
+			return respond(429, "", "Retry-After", "60"), nil
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
 		for range 5 {
 			if _, err := m.Embed(t.Context(), []string{"a"}); err == nil {
 				t.Error("no error")
@@ -212,13 +182,10 @@ func TestTheEndpointIsLeftAloneAsItAsks(t *testing.T) {
 func TestQueriesDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked int
-		m, err := New(Config{URL: "http://h/v1", Name: "m"}, transport(func(*http.Request) (*http.Response, error) {
+		m := newModel(t, Config{URL: "http://h/v1", Name: "m"}, transport(func(*http.Request) (*http.Response, error) {
 			asked++
 			return nil, errors.New("connection refused")
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
 		start := time.Now()
 		if _, err := m.EmbedQueries(t.Context(), []string{"a"}); err == nil || time.Since(start) > time.Second {
 			t.Errorf("error %v after %s", err, time.Since(start))
@@ -239,25 +206,13 @@ func TestQueriesDoNotWait(t *testing.T) {
 func TestRetryAfterOfDocumentsDoesNotBlockQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := false
-		m, err := New(Config{URL: "http://h/v1", Name: "m", DocumentPrefix: "document: "}, transport(func(r *http.Request) (*http.Response, error) {
-			var body struct{ Input []string }
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-				return nil, err
+		m := newModel(t, Config{URL: "http://h/v1", Name: "m", DocumentPrefix: "document: "}, embedding(func(texts []string, _ *http.Request) (*http.Response, error) {
+			if busy && strings.HasPrefix(texts[0], "document: ") {
+				return respond(429, "", "Retry-After", "60"), nil
 			}
-			if busy && strings.HasPrefix(body.Input[0], "document: ") {
-				return away("429 Too Many Requests", 429, http.Header{"Retry-After": {"60"}})(r)
-			}
-			w := httptest.NewRecorder()
-			w.Header().Set("Content-Type", "application/json")
-			answer(w, body.Input)
-			return w.Result(), nil
+			return nil, nil
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Embed(t.Context(), []string{"a"}); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(m.Embed(t.Context(), []string{"a"}))(t)
 		busy = true
 		if _, err := m.Embed(t.Context(), []string{"a"}); err == nil {
 			t.Fatal("the documents are answered")
@@ -274,7 +229,7 @@ func poisoned(texts []string) bool {
 }
 
 // Whichever way a text is refused or spoilt, it is refused alone and for good.
-func TestTheCulpritStandsAlone(t *testing.T) {
+func TestABadTextIsRefusedAlone(t *testing.T) {
 	replace := func(body string) func(http.ResponseWriter, []string) {
 		return func(w http.ResponseWriter, _ []string) { fmt.Fprint(w, body) }
 	}
@@ -313,10 +268,7 @@ func TestTheCulpritStandsAlone(t *testing.T) {
 			if stream.Reason(err) != c.reason {
 				t.Errorf("error %v has reason %q, want %q", err, stream.Reason(err), c.reason)
 			}
-			got, err := m.Embed(t.Context(), []string{"a", "b", "c"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Value(m.Embed(t.Context(), []string{"a", "b", "c"}))(t)
 			checkVectors(t, got, []string{"a", "b", "c"})
 		})
 	}
@@ -331,10 +283,7 @@ func TestBatchesThatAreTooLargeAreHalved(t *testing.T) {
 		return len(texts) > 2
 	})
 	texts := []string{"a", "b", "c", "d", "e", "f", "g"}
-	got, err := s.model(t, nil).Embed(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(s.model(t, nil).Embed(t.Context(), texts))(t)
 	checkVectors(t, got, texts)
 }
 
@@ -348,10 +297,7 @@ func TestATextThatIsTooLongIsCut(t *testing.T) {
 		return long
 	})
 	long := strings.Repeat("длинный ", 400)
-	got, err := s.model(t, nil).Embed(t.Context(), []string{"a", long})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Value(s.model(t, nil).Embed(t.Context(), []string{"a", long}))(t)
 	batches := s.seen()
 	last := batches[len(batches)-1]
 	if len(last) != 1 || !strings.HasPrefix(long, last[0]) || len(last[0]) < keepBytes {
@@ -360,7 +306,7 @@ func TestATextThatIsTooLongIsCut(t *testing.T) {
 	checkVectors(t, got, []string{"a", last[0]})
 }
 
-func TestAnEndpointThatCanNotBeUsed(t *testing.T) {
+func TestMisconfigurationsAreNotRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		says   string
 		answer func(w http.ResponseWriter)
@@ -379,9 +325,7 @@ func TestAnEndpointThatCanNotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
 			m := s.model(t, func(c *Config) { c.Key = "sk-secret-key" })
-			if err := m.Learn(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, m.Learn(t.Context()))
 			s.set(func(w http.ResponseWriter, _ []string) bool { c.answer(w); return true })
 			_, err := m.Embed(t.Context(), []string{"a", "b"})
 			if _, permanent := stream.AsPermanent(err); err == nil || permanent || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "sk-") {
@@ -487,10 +431,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"data":[{"index":0,"embedding":[1,0,0,0]}]}`))
 	f.Add([]byte(`{"error":"x","detail":[{"msg":1}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, err := New(Config{URL: "http://h/v1", Name: "m", Dimensions: testDimensions}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, Config{URL: "http://h/v1", Name: "m", Dimensions: testDimensions}, nil)
 		wordsOf(body, "key")
 		codeOf(body)
 		vectors, err := m.decode(body, 1)
@@ -516,11 +457,7 @@ func TestReadyAsksWithoutEmbedding(t *testing.T) {
 		w.WriteHeader(status)
 	}))
 	defer server.Close()
-	m, err := New(Config{URL: server.URL, Name: "m", Dimensions: 3}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m := newModel(t, Config{URL: server.URL, Name: "m", Dimensions: 3}, nil)
 	for code, ready := range map[int]bool{200: true, 401: true, 405: true, 500: true, 502: false, 503: false, 504: false} {
 		status = code
 		if err := m.Ready(t.Context()); (err == nil) != ready {
@@ -538,37 +475,25 @@ func TestReadyAsksWithoutEmbedding(t *testing.T) {
 func TestBatchesThatTakeTooLongGetSmaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sizes []int
-		slow := transport(func(r *http.Request) (*http.Response, error) {
-			var body struct{ Input []string }
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-				return nil, err
-			}
-			sizes = append(sizes, len(body.Input))
+		slow := embedding(func(texts []string, r *http.Request) (*http.Response, error) {
+			sizes = append(sizes, len(texts))
 			select {
-			case <-time.After(time.Duration(len(body.Input)) * 2 * time.Second):
+			case <-time.After(time.Duration(len(texts)) * 2 * time.Second):
 			case <-r.Context().Done():
-				return nil, r.Context().Err()
 			}
-			w := httptest.NewRecorder()
-			w.Header().Set("Content-Type", "application/json")
-			answer(w, body.Input)
-			return w.Result(), nil
+			return nil, r.Context().Err()
 		})
-		m, err := New(Config{URL: "http://h/v1", Name: "m", Parallel: 1}, slow)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, Config{URL: "http://h/v1", Name: "m", Parallel: 1}, slow)
 		texts := strings.Fields(strings.Repeat("text ", 64))
 		for tries := 1; ; tries++ {
-			if _, err = m.Embed(t.Context(), texts); err == nil {
+			_, err := m.Embed(t.Context(), texts)
+			if err == nil {
 				break
 			}
 			if tries > 3 {
 				t.Fatalf("after requests of %v texts: %v", sizes, err)
 			}
-			if _, err := m.EmbedQueries(t.Context(), []string{"query"}); err != nil {
-				t.Errorf("query: %v", err)
-			}
+			check.Value(m.EmbedQueries(t.Context(), []string{"query"}))(t)
 		}
 		if got := m.batchSize.Load(); got >= 16 || got < 8 {
 			t.Errorf("%d texts a request in the end, after %v", got, sizes)

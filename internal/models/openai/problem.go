@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
-// kind says what a problem asks for.
+// kind sorts problems by the reaction to them.
 type kind int
 
 const (
@@ -69,13 +68,13 @@ func transientf(format string, args ...any) error {
 	return &problem{kind: transient, err: fmt.Errorf(format, args...)}
 }
 
-// maxError bounds what is read of the body of an error, in bytes.
+// maxError bounds the part of an error's body that is read, in bytes.
 const maxError = 16 << 10
 
-// ofStatus is the problem of an answer whose status is not 200. It repeats the
-// endpoint's words only where they cannot hold a text of the request: in answers
-// to a probe, and where the status is about the key, the model or the load. Of
-// others it repeats the error's code.
+// ofStatus returns the problem of an answer whose status is not 200. It repeats the
+// endpoint's words only if they cannot hold a text of the request: in answers to a
+// probe, and if the status is about the key, the model or the load. Otherwise it
+// repeats the error's code.
 func ofStatus(resp *http.Response, key string, probe bool) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a part is enough
 	p := &problem{}
@@ -107,8 +106,7 @@ func ofStatus(resp *http.Response, key string, probe bool) error {
 	return p
 }
 
-// retryAfter reads the header's seconds or date, of an hour at most; 0 where it
-// says nothing.
+// retryAfter reads the header's seconds or date, an hour at most; 0 without either.
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, 3600)) * time.Second
@@ -119,19 +117,10 @@ func retryAfter(header string) time.Duration {
 	return 0
 }
 
-// isJSON refuses an answer that declares another type, such as a login page.
-func isJSON(contentType string) error {
-	kind, _, err := mime.ParseMediaType(contentType)
-	if contentType == "" || err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json")) {
-		return nil
-	}
-	return misconfiguredf("the answer is %q and not JSON: is the address right?", text.Truncate(contentType, 80))
-}
-
-// maxWords bounds what is repeated of an error's words, in bytes.
+// maxWords bounds the words of an error that are repeated, in bytes.
 const maxWords = 200
 
-// wordsOf returns the words of an error's body without the key, "" where it has none.
+// wordsOf returns the words of an error's body without the key, or "".
 func wordsOf(body []byte, key string) string {
 	var decoded any
 	_ = json.Unmarshal(body, &decoded) // a body of another form says nothing
@@ -164,8 +153,8 @@ func words(said any) string {
 
 var isCode = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
-// codeOf returns the code or the type of an error, "" where it has none that
-// looks like an identifier.
+// codeOf returns the code or the type of an error if it looks like an identifier,
+// else "".
 func codeOf(body []byte) string {
 	var e struct {
 		Error struct {

@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
@@ -27,7 +28,7 @@ const (
 // limit means its default.
 type RerankConfig struct {
 	// URL is the address that "rerank" is appended to ("https://api.jina.ai/v1"),
-	// or that of the call itself.
+	// or the address of the call itself.
 	URL  string
 	Form RerankForm
 	Key  string // sent as a bearer token; may be empty
@@ -37,7 +38,7 @@ type RerankConfig struct {
 	Parallel int // requests at once; 8
 
 	// Budget is the time that callers have as a rule. A caller with less than half
-	// of it that gets no answer says nothing of the endpoint.
+	// of it that gets no answer says nothing about the endpoint.
 	Budget time.Duration
 }
 
@@ -48,6 +49,7 @@ type Reranker struct {
 	cfg      RerankConfig
 	slots    chan struct{} // one for each request under way
 	cooldown cooldown
+	logits   atomic.Bool // a score was beyond 0 and 1, so all scores are logits
 }
 
 // NewReranker returns a cross-encoder that is asked through the transport; nil is
@@ -55,15 +57,14 @@ type Reranker struct {
 func NewReranker(cfg RerankConfig, transport http.RoundTripper) (*Reranker, error) {
 	switch {
 	case cfg.Form != RerankCohere && cfg.Form != RerankTEI:
-		return nil, fmt.Errorf("openai: %q is no form of reranking", cfg.Form)
+		return nil, fmt.Errorf("openai: %q is not a form of reranking", cfg.Form)
 	case cfg.Form == RerankCohere && cfg.Name == "":
 		return nil, errors.New("openai: no name of a model")
 	}
-	u, err := parseAddress(cfg.URL, "http://host:port/v1")
+	u, err := parseAddress(cfg.URL, "/rerank")
 	if err != nil {
 		return nil, err
 	}
-	u.Path, u.RawPath = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/rerank")+"/rerank", ""
 	batch := 128
 	if cfg.Form == RerankTEI {
 		batch = 32
@@ -76,8 +77,8 @@ func NewReranker(cfg RerankConfig, transport http.RoundTripper) (*Reranker, erro
 	}, nil
 }
 
-// Score returns for each text, in order, how relevant it is to the query, from 0
-// to 1. Where the endpoint answers with logits, they are put on that scale.
+// Score returns the relevance of each text to the query, in order, from 0 to 1.
+// Logits are mapped to that scale.
 func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]float64, error) {
 	if err := r.cooldown.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", redacted(r.url), err)
@@ -91,7 +92,7 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 	}
 	err := group.Wait()
 	if err == nil {
-		return probabilities(scores), nil
+		return r.probabilities(scores), nil
 	}
 	err = fmt.Errorf("%s: %w", redacted(r.url), err)
 	took := time.Since(start)
@@ -102,17 +103,18 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 	return nil, err
 }
 
-// errNoSlot says that so many requests are under way that there was no time for another.
+// errNoSlot says that no slot became free in time.
 var errNoSlot = errors.New("too many requests are under way")
 
-// probabilities puts scores beyond 0 and 1, which are logits, between them.
-func probabilities(scores []float64) []float64 {
-	for _, s := range scores {
-		if s < 0 || s > 1 {
-			for i := range scores {
-				scores[i] = 1 / (1 + math.Exp(-scores[i]))
-			}
-			break
+// probabilities puts logits between 0 and 1. An endpoint's scores are logits from its first score
+// beyond 0 and 1 on, so that the scale does not differ from search to search.
+func (r *Reranker) probabilities(scores []float64) []float64 {
+	if slices.ContainsFunc(scores, func(s float64) bool { return s < 0 || s > 1 }) {
+		r.logits.Store(true)
+	}
+	if r.logits.Load() {
+		for i := range scores {
+			scores[i] = 1 / (1 + math.Exp(-scores[i]))
 		}
 	}
 	return scores
@@ -155,7 +157,7 @@ func decodeScores(body []byte, scores []float64) error {
 		Results []rerankResult `json:"results"`
 	}
 	if json.Unmarshal(body, &answer.Results) != nil && json.Unmarshal(body, &answer) != nil {
-		return misconfiguredf("the answer is no list of scores") // the decoder's words may repeat a text
+		return misconfiguredf("the answer is not a list of scores") // the decoder's words may repeat a text
 	}
 	if len(answer.Results) != len(scores) {
 		return misconfiguredf("%d scores for %d texts", len(answer.Results), len(scores))

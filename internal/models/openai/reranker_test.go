@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -15,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // crossEncoder scores a text by its length, a tenth for each byte, and answers
@@ -55,15 +56,12 @@ func crossEncoder(t *testing.T, form RerankForm, scale float64) (*httptest.Serve
 	return server, &calls
 }
 
-func newReranker(t *testing.T, cfg RerankConfig) *Reranker {
+func newReranker(t *testing.T, cfg RerankConfig, transport http.RoundTripper) *Reranker {
 	t.Helper()
 	if cfg.Name == "" {
 		cfg.Name = "m"
 	}
-	r, err := NewReranker(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Value(NewReranker(cfg, transport))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -73,7 +71,7 @@ func TestRerankerScores(t *testing.T) {
 	for _, form := range []RerankForm{RerankCohere, RerankTEI} {
 		server, calls := crossEncoder(t, form, 0.1)
 		for _, path := range []string{"/v1", "/v1/", "/v1/rerank"} {
-			r := newReranker(t, RerankConfig{URL: server.URL + path, Form: form, Key: "secret", Batch: 3})
+			r := newReranker(t, RerankConfig{URL: server.URL + path, Form: form, Key: "secret", Batch: 3}, nil)
 			calls.Store(0)
 			scores, err := r.Score(t.Context(), "q", texts)
 			if err != nil || calls.Load() != 2 {
@@ -90,29 +88,29 @@ func TestRerankerScores(t *testing.T) {
 
 func TestLogitsArePutOnTheScale(t *testing.T) {
 	server, _ := crossEncoder(t, RerankTEI, -2)
-	r := newReranker(t, RerankConfig{URL: server.URL + "/v1", Form: RerankTEI, Key: "secret"})
+	r := newReranker(t, RerankConfig{URL: server.URL + "/v1", Form: RerankTEI, Key: "secret"}, nil)
 	scores, err := r.Score(t.Context(), "q", []string{"", "a"})
 	if err != nil || scores[0] != 0.5 || math.Abs(scores[1]-0.119) > 0.001 {
 		t.Errorf("%v: %v", scores, err)
 	}
 }
 
-func TestAnswersThatAreNoScoresAreRefused(t *testing.T) {
+func TestUnusableScoresAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		form   RerankForm
 		answer string
 		says   string
 	}{
-		"NaN":             {RerankTEI, `[{"index":0,"score":NaN},{"index":1,"score":1}]`, "no list of scores"},
-		"beyond a number": {RerankTEI, `[{"index":0,"score":1e999},{"index":1,"score":1}]`, "no list of scores"},
-		"a word":          {RerankTEI, `[{"index":0,"score":"NaN"},{"index":1,"score":1}]`, "no list of scores"},
+		"NaN":             {RerankTEI, `[{"index":0,"score":NaN},{"index":1,"score":1}]`, "not a list of scores"},
+		"beyond a number": {RerankTEI, `[{"index":0,"score":1e999},{"index":1,"score":1}]`, "not a list of scores"},
+		"a word":          {RerankTEI, `[{"index":0,"score":"NaN"},{"index":1,"score":1}]`, "not a list of scores"},
 		"duplicate":       {RerankTEI, `[{"index":1,"score":1},{"index":1,"score":1}]`, "two scores"},
 		"missing":         {RerankTEI, `[{"index":1,"score":1}]`, "1 scores for 2"},
 		"out of range":    {RerankTEI, `[{"index":2,"score":1},{"index":1,"score":1}]`, "text 2 of 2"},
 		"negative":        {RerankTEI, `[{"index":-1,"score":1},{"index":1,"score":1}]`, "text -1"},
 		"no index":        {RerankTEI, `[{"score":1},{"index":1,"score":1}]`, "lacks"},
 		"an error in 200": {RerankCohere, `{"error":"overloaded"}`, "0 scores"},
-		"no JSON":         {RerankCohere, `secret text`, "no list of scores"},
+		"no JSON":         {RerankCohere, `secret text`, "not a list of scores"},
 		"huge":            {RerankTEI, `[` + strings.Repeat(" ", 1<<20) + `]`, "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +119,7 @@ func TestAnswersThatAreNoScoresAreRefused(t *testing.T) {
 				io.WriteString(w, test.answer)
 			}))
 			defer server.Close()
-			r := newReranker(t, RerankConfig{URL: server.URL, Form: test.form})
+			r := newReranker(t, RerankConfig{URL: server.URL, Form: test.form}, nil)
 			scores, err := r.Score(t.Context(), "q", []string{"a", "b"})
 			if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%v: %v", scores, err)
@@ -132,20 +130,14 @@ func TestAnswersThatAreNoScoresAreRefused(t *testing.T) {
 
 // After a failure nobody waits for the endpoint for a while, nor before the time
 // that it asks for.
-func TestAFailingCrossEncoderIsLeftAlone(t *testing.T) {
+func TestAFailingCrossEncoderCoolsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, status := 0, http.StatusTooManyRequests
 		transport := transport(func(*http.Request) (*http.Response, error) {
 			calls++
-			return &http.Response{
-				StatusCode: status, Status: fmt.Sprint(status), Header: http.Header{"Retry-After": {"60"}},
-				Body: io.NopCloser(strings.NewReader(`[{"index":0,"score":1}]`)),
-			}, nil
+			return respond(status, `[{"index":0,"score":1}]`, "Retry-After", "60"), nil
 		})
-		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI}, transport)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newReranker(t, RerankConfig{URL: "http://h", Form: RerankTEI}, transport)
 		ask := func() error {
 			_, err := r.Score(t.Context(), "q", []string{"a"})
 			return err
@@ -167,17 +159,14 @@ func TestAFailingCrossEncoderIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestACrossEncoderThatHangs(t *testing.T) {
+func TestAHangingCrossEncoderCoolsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI}, transport(func(req *http.Request) (*http.Response, error) {
+		r := newReranker(t, RerankConfig{URL: "http://h", Form: RerankTEI}, transport(func(req *http.Request) (*http.Response, error) {
 			calls++
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if _, err := r.Score(ctx, "q", []string{"a"}); err == nil {
@@ -193,19 +182,16 @@ func TestACrossEncoderThatHangs(t *testing.T) {
 
 // Who has less time than callers have, or waits for a turn in vain, says nothing of the
 // endpoint: others ask it all the same.
-func TestWhoHasNoTimeSpoilsItForNobody(t *testing.T) {
+func TestAHurriedCallStartsNoCooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := NewReranker(RerankConfig{URL: "http://h", Form: RerankTEI, Parallel: 1, Budget: 500 * time.Millisecond}, transport(func(req *http.Request) (*http.Response, error) {
+		r := newReranker(t, RerankConfig{URL: "http://h", Form: RerankTEI, Parallel: 1, Budget: 500 * time.Millisecond}, transport(func(req *http.Request) (*http.Response, error) {
 			select {
 			case <-req.Context().Done():
 				return nil, req.Context().Err()
 			case <-time.After(300 * time.Millisecond):
 			}
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`[{"index":0,"score":1}]`))}, nil
+			return respond(http.StatusOK, `[{"index":0,"score":1}]`), nil
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
 		ask := func(within time.Duration) error {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
@@ -229,7 +215,7 @@ func TestWhoHasNoTimeSpoilsItForNobody(t *testing.T) {
 	})
 }
 
-func TestRerankersThatCanNotBe(t *testing.T) {
+func TestWrongRerankerSettingsAreRefused(t *testing.T) {
 	for _, cfg := range []RerankConfig{
 		{URL: "http://h", Form: "other", Name: "m"}, {URL: "http://h", Form: RerankCohere}, {URL: "h", Form: RerankTEI},
 		{URL: "http://key@h", Form: RerankTEI},
@@ -250,10 +236,20 @@ func FuzzRerankAnswer(f *testing.F) {
 		if decodeScores([]byte(body), scores) != nil {
 			return
 		}
-		for _, s := range probabilities(scores) {
+		for _, s := range new(Reranker).probabilities(scores) {
 			if !(s >= 0 && s <= 1) {
 				t.Fatalf("%v of %q", scores, body)
 			}
 		}
 	})
+}
+
+// An endpoint that has once answered with a logit means logits by small scores, too.
+func TestTheScaleOfARerankerDoesNotChange(t *testing.T) {
+	server, _ := crossEncoder(t, RerankTEI, 0.5)
+	r := newReranker(t, RerankConfig{URL: server.URL + "/v1", Form: RerankTEI, Key: "secret"}, nil)
+	check.Value(r.Score(t.Context(), "q", []string{"a", "aaaaaa"}))(t) // 0.5 and 3
+	if got := check.Value(r.Score(t.Context(), "q", []string{"a"}))(t); math.Abs(got[0]-0.6225) > 1e-4 {
+		t.Errorf("%v for the logit 0.5", got)
+	}
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const (
 )
 
 // retried asks for the vectors of the texts of one request, and again as the
-// problem and the class's retry budget allow. A refusal is proven: the endpoint
+// problem and the class's retry budget allow. A refusal counts only if the endpoint
 // still answers a probe.
 func (m *Model) retried(ctx context.Context, c *class, texts []string) ([][]float32, error) {
 	if err := c.cooldown.check(); err != nil && c.failFast {
@@ -27,7 +28,10 @@ func (m *Model) retried(ctx context.Context, c *class, texts []string) ([][]floa
 	}
 	var vectors [][]float32
 	start, refusedBefore := time.Now(), m.dimensionsRefused.Load()
-	pause := newPause(c.retryBudget)
+	pause := &pause{until: start.Add(c.retryBudget), BackOff: backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(firstPause), backoff.WithMultiplier(2),
+		backoff.WithMaxInterval(maxPause), backoff.WithMaxElapsedTime(0),
+	)}
 	err := backoff.Retry(func() (err error) {
 		vectors, err = m.request(ctx, c, texts)
 		if isSlow(err) && len(texts) > 1 {
@@ -53,9 +57,9 @@ func (m *Model) retried(ctx context.Context, c *class, texts []string) ([][]floa
 	return nil, fmt.Errorf("%s: %w", redacted(m.url), err)
 }
 
-// prove returns err as a refusal of the texts if the endpoint answers a probe. Some
-// endpoints refuse to be asked for vectors of a length: they are asked without. An
-// endpoint that refuses every probe has an expired key, for instance.
+// prove returns err as a refusal of the texts if the endpoint answers a probe. An
+// endpoint that refuses the member dimensions is asked without it from then on. An
+// endpoint that refuses every probe is misconfigured: its key may have expired.
 func (m *Model) prove(ctx context.Context, c *class, err error) error {
 	_, failed := m.request(ctx, c, []string{probeText})
 	if isKind(failed, refused) && m.cfg.Dimensions > 0 && !m.dimensionsRefused.Load() {
@@ -81,14 +85,7 @@ type pause struct {
 	serverErrors int
 }
 
-func newPause(budget time.Duration) *pause {
-	return &pause{until: time.Now().Add(budget), BackOff: backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(firstPause), backoff.WithMultiplier(2),
-		backoff.WithMaxInterval(maxPause), backoff.WithMaxElapsedTime(0),
-	)}
-}
-
-// after notes what came of a try, and marks what is not to be tried again.
+// after records the outcome of a try, and marks errors that are not retried.
 func (p *pause) after(err error) error {
 	problem, ok := asProblem(err)
 	if !ok {
@@ -104,8 +101,8 @@ func (p *pause) after(err error) error {
 	return err
 }
 
-// NextBackOff returns the pause before the next try, or backoff.Stop where it
-// would outlast the retry budget.
+// NextBackOff returns the pause before the next try, or backoff.Stop if the pause
+// would exceed the retry budget.
 func (p *pause) NextBackOff() time.Duration {
 	next := max(p.BackOff.NextBackOff(), p.asked)
 	if time.Now().Add(next).After(p.until) {
@@ -131,7 +128,13 @@ func (m *Model) request(ctx context.Context, c *class, texts []string) ([][]floa
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errSlow)
 	defer cancel()
 	probe := len(texts) == 1 && texts[0] == probeText
-	body, err := m.post(ctx, m.body(texts), m.maxAnswer(len(texts)), probe)
+	req := embeddingsRequest{Model: m.cfg.Name, Input: texts}
+	if !m.dimensionsRefused.Load() {
+		req.Dimensions = m.cfg.Dimensions
+	}
+	dimensions := cmp.Or(m.Dimensions(), maxDimensions)
+	maxAnswer := int64(len(texts))*(int64(dimensions)*bytesPerNumber+1024) + bytesBeside
+	body, err := m.post(ctx, req, maxAnswer, probe)
 	if err != nil {
 		if context.Cause(ctx) == errSlow {
 			return nil, &problem{kind: transient, slow: true, err: fmt.Errorf("no answer in %v: %w", c.timeout, context.DeadlineExceeded)}

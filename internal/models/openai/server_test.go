@@ -2,15 +2,20 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -107,23 +112,55 @@ func (s *server) seen() [][]string {
 	return slices.Clone(s.batches)
 }
 
-// model returns a model of the server whose transport ends with the test.
+// model returns a model of the server.
 func (s *server) model(t *testing.T, change func(*Config)) *Model {
 	t.Helper()
 	cfg := Config{URL: s.URL + "/v1", Name: "m"}
 	if change != nil {
 		change(&cfg)
 	}
-	m, err := New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	return newModel(t, cfg, nil)
+}
+
+// newModel returns a model whose transport ends with the test.
+func newModel(t *testing.T, cfg Config, transport http.RoundTripper) *Model {
+	t.Helper()
+	m := check.Value(New(cfg, transport))(t)
+	t.Cleanup(func() { check.OK(t, m.Close()) })
 	return m
+}
+
+// transport answers in place of a network, so that a virtual clock can run.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// respond returns an answer. Its header has pairs of names and values.
+func respond(status int, body string, header ...string) *http.Response {
+	r := &http.Response{
+		StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
+	}
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	return r
+}
+
+// embedding is a transport that embeds the texts of a request after before lets it pass.
+func embedding(before func(texts []string, r *http.Request) (*http.Response, error)) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		var body struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			return nil, err
+		}
+		if resp, err := before(body.Input, r); resp != nil || err != nil {
+			return resp, err
+		}
+		w := httptest.NewRecorder()
+		w.Header().Set("Content-Type", "application/json")
+		answer(w, body.Input)
+		return w.Result(), nil
+	}
 }
 
 func checkVectors(t *testing.T, got [][]float32, sent []string) {

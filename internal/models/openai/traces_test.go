@@ -7,9 +7,10 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 	"github.com/toolstream/toolstream/internal/testing/tracingtest"
-	"github.com/toolstream/toolstream/internal/tracing"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -20,7 +21,7 @@ type telling struct {
 }
 
 func (tr *telling) RoundTrip(r *http.Request) (*http.Response, error) {
-	tr.told = tracing.Extract(map[string]string{events.HeaderTraceparent: r.Header.Get("traceparent")})
+	tr.told = telemetry.Extract(map[string]string{events.HeaderTraceparent: r.Header.Get("traceparent")})
 	return tr.RoundTripper.RoundTrip(r)
 }
 
@@ -32,26 +33,16 @@ func TestCallsAreSpansWithoutWords(t *testing.T) {
 	own := http.DefaultTransport.(*http.Transport).Clone()
 	defer own.CloseIdleConnections()
 	transport := &telling{RoundTripper: own}
-	m, err := New(Config{URL: server.URL + "/v1", Name: "tiny"}, transport)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Embed(ctx, []string{secret}); err != nil {
-		t.Fatal(err)
-	}
+	m := check.Value(New(Config{URL: server.URL + "/v1", Name: "tiny"}, transport))(t)
+	check.Value(m.Embed(ctx, []string{secret}))(t)
 	posts := spans.Named("POST embeddings")
 	if last := posts[len(posts)-1].SpanContext(); transport.told.SpanID() != last.SpanID() {
 		t.Errorf("the endpoint is told %v, want %v", transport.told, last)
 	}
 
 	model := newScripted(t, llmtest.Config{})
-	c, err := NewChat(ChatConfig{URL: model.URL(), Name: "scripted"}, transport)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Complete(ctx, question(secret)); err != nil {
-		t.Fatal(err)
-	}
+	c := check.Value(NewChat(ChatConfig{URL: model.URL(), Name: "scripted"}, transport))(t)
+	check.Value(c.Complete(ctx, question(secret)))(t)
 	chat := spans.Named("chat")[0]
 	call := spans.Named("POST completions")[0]
 	if transport.told.SpanID() != call.SpanContext().SpanID() || call.Parent().SpanID() != chat.SpanContext().SpanID() || chat.Parent().SpanID() != root.SpanContext().SpanID() {
@@ -59,7 +50,7 @@ func TestCallsAreSpansWithoutWords(t *testing.T) {
 	}
 	tokens := 0
 	for _, kv := range chat.Attributes() {
-		if kv.Key == tracing.InputTokens || kv.Key == tracing.OutputTokens {
+		if kv.Key == telemetry.InputTokens || kv.Key == telemetry.OutputTokens {
 			tokens += int(kv.Value.AsInt64())
 		}
 	}

@@ -12,29 +12,12 @@ type embeddingsRequest struct {
 	Dimensions int      `json:"dimensions,omitempty"`
 }
 
-func (m *Model) body(texts []string) embeddingsRequest {
-	req := embeddingsRequest{Model: m.cfg.Name, Input: texts}
-	if !m.dimensionsRefused.Load() {
-		req.Dimensions = m.cfg.Dimensions
-	}
-	return req
-}
-
 // A number takes at most about 25 bytes as JSON, with the white space of a
 // server that indents some more.
 const (
 	bytesPerNumber = 64
 	bytesBeside    = 64 << 10
 )
-
-// maxAnswer bounds the answer to n texts.
-func (m *Model) maxAnswer(n int) int64 {
-	dimensions := m.Dimensions()
-	if dimensions == 0 {
-		dimensions = maxDimensions
-	}
-	return int64(n)*(int64(dimensions)*bytesPerNumber+1024) + bytesBeside
-}
 
 type embeddingsAnswer struct {
 	Data []struct {
@@ -50,7 +33,7 @@ func (m *Model) decode(body []byte, n int) ([][]float32, error) {
 		if bytes.Contains(body, []byte("NaN")) || bytes.Contains(body, []byte("Infinity")) {
 			return nil, badVectorf("a vector holds NaN or Infinity")
 		}
-		return nil, transientf("the answer is no list of vectors: %w", err) // cut or garbled
+		return nil, transientf("the answer is not a list of vectors: %w", err) // cut or garbled
 	}
 	if len(a.Data) != n {
 		return nil, badVectorf("%d vectors for %d texts", len(a.Data), n)
@@ -67,15 +50,15 @@ func (m *Model) decode(body []byte, n int) ([][]float32, error) {
 		var v []float32
 		// A null among the numbers is how some servers write a NaN.
 		if bytes.Contains(d.Embedding, []byte("null")) || json.Unmarshal(d.Embedding, &v) != nil {
-			return nil, badVectorf("a vector is no list of numbers")
+			return nil, badVectorf("a vector is not a list of numbers")
 		}
 		out[at] = v
 	}
 	return out, nil
 }
 
-// check makes every vector one of unit length and of the model's dimension,
-// which the first answer decides where the settings do not.
+// check normalises the vectors and checks their dimension, which the first answer
+// decides if the settings do not.
 func (m *Model) check(vectors [][]float32) error {
 	for _, v := range vectors {
 		if len(v) == 0 {

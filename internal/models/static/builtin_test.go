@@ -3,15 +3,13 @@ package static
 import (
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func shipped(t testing.TB) *Model {
 	t.Helper()
-	m, err := Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Value(Builtin())(t)
 }
 
 func TestBuiltin(t *testing.T) {

@@ -45,7 +45,7 @@ var (
 	ErrDamaged = errors.New("damaged")
 )
 
-// Info is what a model says of itself.
+// Info describes a model.
 type Info struct {
 	Name       string   `json:"name"`
 	Dimensions int      `json:"dimensions"`
@@ -149,8 +149,13 @@ func parse(data string) (*Model, error) {
 	if want := rows * (4 + m.info.Dimensions); len(numbers) != want {
 		return nil, fmt.Errorf("%w: %d bytes of rows, not %d", ErrDamaged, len(numbers), want)
 	}
-	if m.scales, err = readScales(numbers[:4*rows]); err != nil {
-		return nil, err
+	m.scales = make([]float32, rows)
+	for i := range m.scales {
+		s := math.Float32frombits(uint32(number(numbers, 4*i)))
+		if !(s >= 0 && s < 1e6) {
+			return nil, fmt.Errorf("%w: the scale of row %d is %v", ErrDamaged, i, s)
+		}
+		m.scales[i] = s
 	}
 	m.rows = numbers[4*rows:]
 	if m.words, m.ascii, err = wordRows(words, m.info.Words); err != nil {
@@ -190,18 +195,6 @@ func verify(data string) ([sha256.Size]byte, error) {
 
 func number(data string, at int) int {
 	return int(binary.LittleEndian.Uint32([]byte(data[at : at+4])))
-}
-
-func readScales(data string) ([]float32, error) {
-	out := make([]float32, len(data)/4)
-	for i := range out {
-		s := math.Float32frombits(uint32(number(data, 4*i)))
-		if !(s >= 0 && s < 1e6) {
-			return nil, fmt.Errorf("%w: the scale of row %d is %v", ErrDamaged, i, s)
-		}
-		out[i] = s
-	}
-	return out, nil
 }
 
 // wordRows returns the row of each word, and whether hardly a word begins with a

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // table returns a small model: two opposed words, one beside them, and buckets
@@ -30,22 +32,13 @@ func table() *Table {
 
 func encoded(t testing.TB, table *Table) []byte {
 	t.Helper()
-	data, err := table.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return check.Value(table.Encode())(t)
 }
 
 func TestOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.static")
-	if err := os.WriteFile(path, encoded(t, table()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, encoded(t, table()), 0o600))
+	m := check.Value(Open(path))(t)
 	if m.Dimensions() != 4 || m.Info().Teachers[0] != "nobody" || !strings.HasPrefix(m.Name(), "static:test@") {
 		t.Errorf("%s: %+v", m.Name(), m.Info())
 	}

@@ -23,7 +23,7 @@ type grams struct {
 	out    []uint32
 }
 
-// buckets is Buckets; what it returns is valid until the next call.
+// buckets is Buckets; its result is valid until the next call.
 func (g *grams) buckets(word []byte, n int) []uint32 {
 	g.marked = append(append(append(g.marked[:0], '<'), word...), '>')
 	g.starts, g.out = g.starts[:0], g.out[:0]

@@ -56,7 +56,7 @@ func Open(path string) (*Model, error) {
 }
 
 // Parse checks the contents of a model file and returns the model, which goes
-// on reading its rows there. Errors are those of Open, without a path.
+// on reading its rows there. It has the errors of Open, without a path.
 func Parse(data string) (*Model, error) {
 	m, err := parse(data)
 	if err != nil {
@@ -66,7 +66,7 @@ func Parse(data string) (*Model, error) {
 	return m, nil
 }
 
-// Info returns what the model says of itself.
+// Info describes the model.
 func (m *Model) Info() Info { return m.info }
 
 // Name identifies the model and everything its vectors depend on: its file's
@@ -192,7 +192,7 @@ func addScaled(sums []float32, numbers string, w float32) {
 	}
 }
 
-// appendUnit appends sums at length 1, nothing where they are all 0.
+// appendUnit appends sums at length 1, and nothing if they are all 0.
 func appendUnit(dst, sums []float32) []float32 {
 	var square float64
 	for _, x := range sums {

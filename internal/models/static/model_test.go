@@ -11,15 +11,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func small(t testing.TB) *Model {
 	t.Helper()
-	m, err := Parse(string(encoded(t, table())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Value(Parse(string(encoded(t, table()))))(t)
 }
 
 func TestAppend(t *testing.T) {
@@ -88,11 +86,7 @@ func wide(t testing.TB) *Model {
 		tab.Rows[i] = int8(dice.IntN(255) - 127)
 	}
 	tab.Scales = slices.Repeat([]float32{0.01}, len(tab.Words)+buckets)
-	m, err := Parse(string(encoded(t, tab)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Value(Parse(string(encoded(t, tab))))(t)
 }
 
 // A text with a letter or digit has a unit vector, which depends neither on the
@@ -131,10 +125,7 @@ func TestEmbedEndsWithContext(t *testing.T) {
 func TestConcurrentCallsDoNotMeet(t *testing.T) {
 	m := wide(t)
 	texts := []string{"abc def", "xyz unknown word", "the end 2024", ""}
-	want, err := m.Embed(context.Background(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Value(m.Embed(context.Background(), texts))(t)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

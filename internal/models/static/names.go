@@ -3,32 +3,40 @@ package static
 import (
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 )
 
-// Names judges tools by their names. A name is the shortest text that somebody wrote to
-// say what a tool is for, and drowns among the words of its document. It may be used
-// concurrently.
+// Names scores tools by their names, which give the purpose of a tool in a few words and
+// are lost among the words of its document. It may be used concurrently.
 type Names struct{ model *Model }
 
 // NewNames returns a judge of names by the vectors of a model.
 func NewNames(m *Model) *Names { return &Names{m} }
 
-// queryWords bounds what is read of a query, and unlike is the cosine that two words have
-// by chance.
+// queryWords bounds the words of a query, and unlike is the cosine of two words by chance.
 const (
 	queryWords = 128
 	unlike     = 0.4
 )
 
-// For returns a function that tells how much of a name a query says, in the same words or
+// For returns a function that scores how much of a name a query says, in the same words or
 // in others: the mean over the words of the name, from 0 to 1. A name is words in lower
 // case with blanks between them. The function is for one goroutine.
 func (n *Names) For(query string) func(name string) float64 {
-	asked := n.asked(query)
-	const nothing = -1           // of a word that says nothing itself
-	said := map[string]float64{} // what the query says of a word: names share many
+	asked := map[string]bool{} // the meaningful words of the query
+	var vectors [][]float32    // of the asked words that the model learned
+	for _, w := range Words(query) {
+		if asked[w] || text.StopWord(w) || text.Filler(w) || len(asked) == queryWords {
+			continue
+		}
+		asked[w] = true
+		if _, learned := n.model.words[w]; learned {
+			vectors = append(vectors, n.model.Append(nil, w))
+		}
+	}
+	const nothing = -1           // of an empty word
+	said := map[string]float64{} // scores of words: names share many
 	var word []float32
 	return func(name string) float64 {
 		var sum, words float64
@@ -40,8 +48,8 @@ func (n *Names) For(query string) func(name string) float64 {
 					x = nothing
 				case learned:
 					word = n.model.Append(word[:0], w)
-					x = nearest(word, asked.vectors)
-				case asked.words[w]: // its letters tell nothing but that it is the same
+					x = nearest(word, vectors)
+				case asked[w]: // its letters tell nothing but that it is the same
 					x = 1
 				}
 				said[w] = x
@@ -54,38 +62,17 @@ func (n *Names) For(query string) func(name string) float64 {
 	}
 }
 
-// asked are the words of a query that say something, and the vectors of those that the
-// model learned.
-type asked struct {
-	words   map[string]bool
-	vectors [][]float32
-}
-
-func (n *Names) asked(query string) asked {
-	a := asked{words: map[string]bool{}}
-	for _, w := range Words(query) {
-		if a.words[w] || text.StopWord(w) || text.Filler(w) || len(a.words) == queryWords {
-			continue
-		}
-		a.words[w] = true
-		if _, learned := n.model.words[w]; learned {
-			a.vectors = append(a.vectors, n.model.Append(nil, w))
-		}
-	}
-	return a
-}
-
-// nearest returns how near the nearest asked word is, from 0 for what is so by chance.
-func nearest(word []float32, asked [][]float32) float64 {
+// nearest returns the similarity of the nearest asked word, from 0 for chance to 1.
+func nearest(word []float32, vectors [][]float32) float64 {
 	best := float64(unlike)
-	for _, a := range asked {
+	for _, a := range vectors {
 		best = max(best, float64(vector.Dot(word, a)))
 	}
 	return (best - unlike) / (1 - unlike)
 }
 
-// empty reports whether a word of a name says nothing of the tool's subject: whoever
-// asks for data says it in one of these words, and means the others as well.
+// empty reports whether a word of a name says nothing about the tool's subject: these
+// words all ask for data.
 func empty(word string) bool {
 	switch word {
 	case "get", "find", "fetch", "retrieve", "search", "show", "give", "tell", "provide":

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 const (
@@ -14,10 +14,10 @@ const (
 	maxDigits  = 4  // longer numbers are alike
 )
 
-// Words returns the words of a text in order: runs of letters, cut where an
-// identifier has its humps, in lower case and without accents; of a number only
-// its length, as that many zeros. Scripts written without spaces give every
-// pair of neighbouring characters.
+// Words returns the words of a text in order: runs of letters in lower case and
+// without accents, split at the humps of camel-case identifiers. A number becomes
+// as many zeros as it has digits. Scripts written without spaces give every pair
+// of neighbouring characters.
 func Words(text string) []string {
 	var s splitter
 	s.split(text)
@@ -36,15 +36,15 @@ type splitter struct {
 
 type span struct{ start, end int }
 
-// class is what a character is to a word.
+// class is the part that a character plays in a word.
 type class uint8
 
 const (
-	between    class = iota // stands between words
+	between    class = iota // separates words
 	letter                  // of a script with spaces between its words
 	unspaced                // of a script without
 	digit                   // of any script
-	unnoticed               // is no part of a word and does not end it
+	unnoticed               // neither part of a word nor its end
 	apostrophe              // between letters begins an ending
 )
 
@@ -56,7 +56,8 @@ func classOf(r rune) class {
 		return apostrophe
 	case r >= 0x300 && r < 0x370 || r == 0xad || r == 0x200c || r == 0x200d:
 		return unnoticed
-	case isUnspaced(r):
+	case r >= 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar), r == 'ー', r == 'ｰ':
 		return unspaced
 	case unicode.IsLetter(r) || unicode.IsMark(r):
 		return letter
@@ -78,12 +79,7 @@ func classOfASCII(c byte) class {
 	return between
 }
 
-func isUnspaced(r rune) bool {
-	return r >= 0xe00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
-		unicode.Khmer, unicode.Myanmar) || r == 'ー' || r == 'ｰ')
-}
-
-// split replaces the words by those of the text.
+// split replaces the words by the words of a text.
 func (s *splitter) split(text string) {
 	s.letters, s.words = s.letters[:0], s.words[:0]
 	for i := 0; i < len(text); {
@@ -100,8 +96,12 @@ func (s *splitter) split(text string) {
 			end += ending(text[end:])
 		case unspaced:
 			s.pairs(text[i:end])
-		case digit:
-			s.number(text[i:end])
+		case digit: // a word that tells how long the number is
+			start := len(s.letters)
+			for range min(utf8.RuneCountInString(text[i:end]), maxDigits) {
+				s.letters = append(s.letters, '0')
+			}
+			s.end(start)
 		}
 		i = end
 	}
@@ -132,36 +132,20 @@ func ending(text string) int {
 	return 0
 }
 
-// number adds a word that tells how long a number is.
-func (s *splitter) number(run string) {
-	start, n := len(s.letters), 0
-	for range run {
-		if n++; n > maxDigits {
-			break
-		}
-		s.letters = append(s.letters, '0')
-	}
-	s.words = append(s.words, span{start, len(s.letters)})
-}
-
 // pairs adds every two neighbouring characters of a run, or its only one.
 func (s *splitter) pairs(run string) {
 	previous := 0
 	for i, r := range run {
 		end := i + utf8.RuneLen(r)
 		if i > 0 || end == len(run) {
-			s.word(run[previous:end])
+			start := len(s.letters)
+			for k, r := range run[previous:end] {
+				s.put(r, run[previous+k:end])
+			}
+			s.end(start)
 		}
 		previous = i
 	}
-}
-
-func (s *splitter) word(run string) {
-	start := len(s.letters)
-	for i, r := range run {
-		s.put(r, run[i:])
-	}
-	s.end(start)
 }
 
 // end ends the word that began at start, if it has letters.
@@ -192,7 +176,7 @@ func (s *splitter) humps(run string) {
 }
 
 // beginsHump reports whether what follows a capital among capitals makes it the
-// first letter of a word: two small letters, or one that is no plural's s.
+// first letter of a word: two small letters, or one other than the s of a plural.
 func beginsHump(rest string) bool {
 	r, size := utf8.DecodeRuneInString(rest)
 	if !unicode.IsLower(r) {

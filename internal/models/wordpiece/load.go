@@ -152,18 +152,18 @@ func (t *Tokenizer) add(text string, id int64) {
 	t.size = max(t.size, id+1)
 }
 
-// order puts the longest first: of those that begin at one place it counts.
+// order sorts the longest tokens first, which win over shorter ones.
 func (t *Tokenizer) order() {
 	slices.SortFunc(t.added, func(a, b added) int {
 		return cmp.Or(len(b.text)-len(a.text), cmp.Compare(a.text, b.text))
 	})
 }
 
-// setMarks takes what is put around every text.
+// setMarks reads the marks around every text.
 func (t *Tokenizer) setMarks(d *description) error {
 	p := d.PostProcessor
 	if p.Type != "TemplateProcessing" || len(p.Single) != 3 {
-		return fmt.Errorf("the post-processor %q of %d steps is not known: a text has to stand between two marks", p.Type, len(p.Single))
+		return fmt.Errorf("the post-processor %q of %d steps is not supported: it must put a text between two marks", p.Type, len(p.Single))
 	}
 	first, second := p.SpecialTokens[p.Single[0]["SpecialToken"].ID].IDs, p.SpecialTokens[p.Single[2]["SpecialToken"].ID].IDs
 	if _, ok := p.Single[1]["Sequence"]; !ok || len(first) != 1 || len(second) != 1 {

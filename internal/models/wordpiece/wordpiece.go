@@ -19,8 +19,8 @@ const DefaultMaxTokens = 256
 
 // Tokenizer encodes text. It never changes and may be used concurrently.
 type Tokenizer struct {
-	pieces    map[string]int64 // by text, those that begin a word
-	tails     map[string]int64 // those that go on with one, without their prefix
+	pieces    map[string]int64 // that begin a word, by text
+	tails     map[string]int64 // that continue a word, without their prefix
 	longest   int              // bytes of the longest of either
 	added     []added          // tokens that are found in raw text, longest first
 	open      int64            // put before every text
@@ -65,8 +65,8 @@ func (t *Tokenizer) Append(dst []int64, text string, maxTokens int) []int64 {
 	return append(ids[:min(len(ids), limit)], t.close)
 }
 
-// nextAdded returns the first added token in text and where it begins, or the
-// length of text and nil.
+// nextAdded returns the first added token in text and its start, or the length of
+// text and nil.
 func (t *Tokenizer) nextAdded(text string) (at int, token *added) {
 	at = len(text)
 	for i := range t.added {
@@ -142,7 +142,7 @@ func words(s string) []string {
 		case unicode.IsSpace(r):
 			cut(i)
 			start += utf8.RuneLen(r)
-		case isPunctuation(r):
+		case unicode.IsPunct(r) || r < utf8.RuneSelf && unicode.IsSymbol(r): // also $ and ^
 			cut(i)
 			cut(i + utf8.RuneLen(r))
 		}
@@ -151,34 +151,26 @@ func words(s string) []string {
 	return out
 }
 
-// isPunctuation reports whether r is a word of its own: also $ and ^.
-func isPunctuation(r rune) bool {
-	return unicode.IsPunct(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
-}
-
 // appendWord appends the longest pieces that cover the word one after the other,
-// or the unknown token where there is no such cover.
+// or the unknown token if no pieces cover it.
 func (t *Tokenizer) appendWord(ids []int64, word string) []int64 {
 	begin, pieces := len(ids), t.pieces
 	if utf8.RuneCountInString(word) > t.wordRunes {
 		return append(ids, t.unknown)
 	}
 	for word != "" {
-		id, n := longest(pieces, word[:min(len(word), t.longest)])
+		n := min(len(word), t.longest)
+		for n > 0 {
+			if id, ok := pieces[word[:n]]; ok {
+				ids = append(ids, id)
+				break
+			}
+			n--
+		}
 		if n == 0 {
 			return append(ids[:begin], t.unknown)
 		}
-		ids, word, pieces = append(ids, id), word[n:], t.tails
+		word, pieces = word[n:], t.tails
 	}
 	return ids
-}
-
-// longest returns the longest piece that s begins with, and its length: 0 for none.
-func longest(pieces map[string]int64, s string) (id int64, n int) {
-	for n := len(s); n > 0; n-- {
-		if id, ok := pieces[s[:n]]; ok {
-			return id, n
-		}
-	}
-	return 0, 0
 }

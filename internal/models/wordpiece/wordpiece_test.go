@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // recorded is what the reference answered: testdata/record.py.
@@ -33,15 +35,8 @@ func small(t testing.TB) *Tokenizer { return parsed(t, "testdata/tokenizer.json"
 
 func parsed(t testing.TB, path string) *Tokenizer {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tok, err := Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tok
+	raw := check.Value(os.ReadFile(path))(t)
+	return check.Value(Parse(raw))(t)
 }
 
 func compare(t *testing.T, tok *Tokenizer, texts []string, want [][]int64, maxTokens int) {
@@ -89,29 +84,20 @@ func vocabularyFile(t *testing.T) []byte {
 }
 
 func TestAVocabularyFileSaysTheSame(t *testing.T) {
-	tok, err := ParseVocabulary(vocabularyFile(t), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := check.Value(ParseVocabulary(vocabularyFile(t), false))(t)
 	r := answers(t)
 	compare(t, tok, r.Texts, r.Small, DefaultMaxTokens)
 }
 
 func TestCapitalsAreKept(t *testing.T) {
-	tok, err := ParseVocabulary([]byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nTool\ntool\ncafé\n"), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := check.Value(ParseVocabulary([]byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nTool\ntool\ncafé\n"), true))(t)
 	if got, want := tok.Append(nil, "Tool tool TOOL café cafe", 64), []int64{2, 5, 6, 1, 7, 1, 3}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
 func TestDamagedFilesAreRefused(t *testing.T) {
-	good, err := os.ReadFile("testdata/tokenizer.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := check.Value(os.ReadFile("testdata/tokenizer.json"))(t)
 	replace := func(from, to string) []byte {
 		if !bytes.Contains(good, []byte(from)) {
 			t.Fatalf("the file does not say %s", from)

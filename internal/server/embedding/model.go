@@ -1,5 +1,4 @@
-// Package embedding opens the models that settings name: the one that embeds, and the
-// one that judges what a search has found.
+// Package embedding opens the models of the settings: the embedding model and the cross-encoder.
 package embedding
 
 import (
@@ -9,20 +8,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/adapter/openai"
-	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/models/onnx"
+	"github.com/toolstream/toolstream/internal/models/openai"
+	"github.com/toolstream/toolstream/internal/models/static"
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
-// learnTimeout bounds the wait for an endpoint that is to tell its dimension.
+// learnTimeout bounds the wait for an endpoint to tell its dimensions.
 const learnTimeout = 15 * time.Second
 
 // Open returns the embedding model that the settings choose. The caller closes it.
 func Open(ctx context.Context, cfg config.Config) (embedder.Model, io.Closer, error) {
 	if name, ok := strings.CutPrefix(cfg.Embedder.Model, config.ONNXPrefix); ok {
-		return newONNX(ctx, models.New(cfg.ModelsDir()), name)
+		m, err := openONNX(ctx, modelstore.New(cfg.ModelsDir()), name, onnx.Open)
+		if err != nil {
+			return nil, nil, fmt.Errorf("embedder.model %s%s: %w", config.ONNXPrefix, name, err)
+		}
+		return m, m, nil
 	}
 	if path, ok := strings.CutPrefix(cfg.Embedder.Model, config.StaticPrefix); ok {
 		return inProgram(static.Open(cfg.StaticFile(path)))
@@ -64,8 +68,8 @@ func newEndpoint(ctx context.Context, c config.Embedder) (embedder.Model, io.Clo
 	return m, m, nil
 }
 
-// HTTP is embedder.model for a model behind an endpoint. Setting appends the name that the
-// endpoint is asked for, which tells two such models apart.
+// HTTP is embedder.model for a model behind an endpoint. Setting appends the model's name at the
+// endpoint, which distinguishes two such models.
 const (
 	HTTP       = "http"
 	httpPrefix = HTTP + ":"

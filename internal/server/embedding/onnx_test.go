@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/adapter/onnx"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/models"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/models/onnx"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/embedder"
 )
 
@@ -20,11 +21,7 @@ func withONNX(t *testing.T, name string, set map[string]any) config.Config {
 	for k, v := range set {
 		all[k] = v
 	}
-	cfg, err := config.Load("", all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return check.Value(config.Load("", all))(t)
 }
 
 // TestONNXModelsThatAreNotThere holds that the error says what to do.
@@ -47,9 +44,7 @@ func TestONNXModelsAreChosenByName(t *testing.T) {
 	names := map[string]bool{}
 	for _, name := range []string{"minilm-q", "bge-small-q"} {
 		m, closer, err := Open(t.Context(), withONNX(t, name, map[string]any{"models.dir": dir}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if _, ok := m.(embedder.QueryEmbedder); !ok {
 			t.Error("queries can have no prefix of their own")
 		}
@@ -58,9 +53,7 @@ func TestONNXModelsAreChosenByName(t *testing.T) {
 			t.Errorf("%s: %d dimensions, %v", name, len(v[0]), err)
 		}
 		names[m.Name()] = true
-		if err := closer.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, closer.Close())
 	}
 	if len(names) != 2 {
 		t.Errorf("two models have the names %v", names)
@@ -75,25 +68,15 @@ func TestONNXRefusesADamagedStore(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"minilm-q", "onnxruntime"} {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(real, name))); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(real, name))))
 	}
 	cfg := withONNX(t, "minilm-q", map[string]any{"models.dir": dir})
-	model, err := models.New(dir).Get("minilm-q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := check.Value(modelstore.New(dir).Get("minilm-q"))(t)
 	for _, file := range slices.Backward(model.Files) { // the tokenizer is read first
 		path := model.Path(file)
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(os.ReadFile(path))(t)
 		raw[len(raw)/3] ^= 4
-		if err := os.WriteFile(path, raw, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, raw, 0o644))
 		if _, _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), path+" is damaged") {
 			t.Errorf("%s with a flipped bit: %v", file.Name, err)
 		}

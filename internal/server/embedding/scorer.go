@@ -6,19 +6,18 @@ import (
 	"io"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/adapter/onnx"
-	"github.com/toolstream/toolstream/internal/adapter/openai"
-	"github.com/toolstream/toolstream/internal/adapter/static"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/models"
-	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/models/onnx"
+	"github.com/toolstream/toolstream/internal/models/openai"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
-// OpenScorer returns what judges the tools that a search has found, nil where nothing
-// does. The caller closes it.
-func OpenScorer(ctx context.Context, cfg config.Config) (query.Scorer, io.Closer, error) {
+// OpenScorer returns the cross-encoder of the settings, nil if it is off. The caller closes it.
+func OpenScorer(ctx context.Context, cfg config.Config) (search.Scorer, io.Closer, error) {
 	if name, ok := strings.CutPrefix(cfg.Rerank.Model, config.ONNXPrefix); ok {
-		m, err := openONNX(ctx, models.New(cfg.ModelsDir()), name, onnx.OpenCrossEncoder)
+		m, err := openONNX(ctx, modelstore.New(cfg.ModelsDir()), name, onnx.OpenCrossEncoder)
 		if err != nil {
 			return nil, nil, fmt.Errorf("rerank.model %s: %w", cfg.Rerank.Model, err)
 		}
@@ -37,11 +36,11 @@ func OpenScorer(ctx context.Context, cfg config.Config) (query.Scorer, io.Closer
 	return nil, io.NopCloser(nil), nil
 }
 
-// OpenNames returns what reads the names of tools.
-func OpenNames() (query.Names, error) {
+// OpenNames returns the reader of the names of tools.
+func OpenNames() (search.Names, error) {
 	m, err := static.Builtin()
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
-	return static.NewNames(m), nil
+	return static.NewNames(m).For, nil
 }

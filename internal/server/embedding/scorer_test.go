@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/adapter/onnx"
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/models/onnx"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestTheScorerOfTheSettings(t *testing.T) {
@@ -21,15 +22,11 @@ func TestTheScorerOfTheSettings(t *testing.T) {
 	defer server.Close()
 	cfg := config.Config{Rerank: config.Rerank{Model: "http", URL: server.URL, Form: "tei", APIKey: "k"}}
 	scorer, closer, err := OpenScorer(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if scores, err := scorer.Score(t.Context(), "a tide table", []string{"tide_table. High water."}); err != nil || scores[0] != 0.25 {
 		t.Errorf("%v, %v", scores, err)
 	}
-	if err := closer.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, closer.Close())
 	if scorer, _, err := OpenScorer(t.Context(), config.Config{Rerank: config.Rerank{Model: "off"}}); scorer != nil || err != nil {
 		t.Errorf("off: %v, %v", scorer, err)
 	}

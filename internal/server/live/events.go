@@ -3,11 +3,12 @@ package live
 import (
 	"bytes"
 	"cmp"
+	"reflect"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
@@ -22,7 +23,7 @@ const (
 	EventWeights     = "weights"
 )
 
-// needs is the role that sees an event: that of the operation that shows the same.
+// needs has the role that sees an event: the role of the operation with the same data.
 var needs = map[string]identity.Role{
 	EventStatus: identity.Operator, EventSample: identity.Operator, EventTools: identity.Reader,
 	EventDeadLetters: identity.Operator, EventSources: identity.Writer, EventWeights: identity.Operator,
@@ -34,41 +35,40 @@ const (
 	namedSources = 100
 )
 
-// Tools says which tools and providers have changed, as far as the caller may find them.
+// Tools has the changed tools and providers that the caller may find.
 type Tools struct {
-	Changed int           `json:"changed" doc:"How many have changed since the event before."`
-	Some    []ChangedTool `json:"some" doc:"The newest of them, at most 20."`
+	Changed int           `json:"changed" doc:"How many tools and providers have changed since the last event."`
+	Some    []ChangedTool `json:"some" doc:"The newest changes, at most 20."`
 }
 
 // ChangedTool is a tool or provider that has changed.
 type ChangedTool struct {
 	ID       string      `json:"id"`
 	Kind     schema.Kind `json:"kind"`
-	Revision uint64      `json:"revision" doc:"Of the change: higher is newer."`
-	Deleted  bool        `json:"deleted,omitempty" doc:"The caller does not find it any more."`
+	Revision uint64      `json:"revision" doc:"Revision of the change: higher is newer."`
+	Deleted  bool        `json:"deleted,omitempty" doc:"The caller cannot find it any more."`
 }
 
 // DeadLetters counts the open dead letters of the tenant.
 type DeadLetters struct {
-	Open    int            `json:"open" doc:"How many there are."`
-	Reasons map[string]int `json:"reasons" doc:"How many of them for which reason."`
+	Open    int            `json:"open" doc:"Open dead letters."`
+	Reasons map[string]int `json:"reasons" doc:"Open dead letters by reason."`
 }
 
-// Sources says how the sources are that have changed. The first such event of a connection is
-// about all of them.
+// Sources has the sources that have changed. The first such event of a stream has all sources.
 type Sources struct {
-	Sources []sources.Source `json:"sources" doc:"Those that have changed, at most 100."`
-	Removed []string         `json:"removed,omitempty" doc:"Names of those that are gone, at most 100."`
-	More    int              `json:"more,omitempty" doc:"Further ones that have changed or are gone: GET /v1/sources shows all."`
+	Sources []sources.Source `json:"sources" doc:"Sources that have changed, at most 100."`
+	Removed []string         `json:"removed,omitempty" doc:"Names of removed sources, at most 100."`
+	More    int              `json:"more,omitempty" doc:"How many further sources have changed or were removed: GET /v1/sources shows all."`
 }
 
-// Weights are those that the tenant's searches rank by.
+// Weights are the weights that the tenant's searches use.
 type Weights struct {
-	Live  string `json:"live" doc:"Their version."`
-	Epoch uint64 `json:"epoch" doc:"Of two versions, the one with the higher epoch was made live later; 0 of the built-in ones."`
+	Live  string `json:"live" doc:"Version of the weights."`
+	Epoch uint64 `json:"epoch" doc:"The version with the higher epoch went live later; 0 for the built-in weights."`
 }
 
-// frame returns an event as it is sent.
+// frame returns an event in the form of server-sent events.
 func frame(event string, data any) ([]byte, error) {
 	text, err := jsondoc.Plain(data) // on one line
 	if err != nil {
@@ -77,16 +77,16 @@ func frame(event string, data any) ([]byte, error) {
 	return bytes.Join([][]byte{[]byte("event: " + event + "\ndata: "), text, []byte("\n\n")}, nil), nil
 }
 
-// change is what became of an entity since the last event about tools.
+// change is how an entity has changed since the last event about tools.
 type change struct {
 	ref           schema.Ref
 	revision      uint64
-	before, after *policy.Tool // nil: it was not there, it is not there any more
+	before, after *policy.Tool // nil if it did not, or does not, exist
 }
 
-// seen returns what of some changes a scope sees: who could find a tool before, and cannot
-// any more, sees that it is gone.
-func seen(changes map[schema.Ref]change, scope *policy.Scope) (out Tools) {
+// visible returns the changes that a scope sees. A tool that it does not see any more is deleted
+// for it.
+func visible(changes map[schema.Ref]change, scope *policy.Scope) (out Tools) {
 	var all []ChangedTool
 	for _, c := range changes {
 		after := c.after != nil && scope.Allows(c.after)
@@ -101,16 +101,16 @@ func seen(changes map[schema.Ref]change, scope *policy.Scope) (out Tools) {
 	return Tools{len(all), all[:min(len(all), namedTools)]}
 }
 
-// since returns what has changed among sources, which are by name.
-func since(before, now map[string]sources.Source, same func(a, b sources.Source) bool) (out Sources, any bool) {
+// since returns the differences between sources, by name.
+func since(before, now map[string]sources.Source) (out Sources, differ bool) {
 	var changed, gone []string
 	for name, s := range now {
-		if was, there := before[name]; !there || !same(was, s) {
+		if was, ok := before[name]; !ok || !reflect.DeepEqual(was, s) {
 			changed = append(changed, name)
 		}
 	}
 	for name := range before {
-		if _, there := now[name]; !there {
+		if _, ok := now[name]; !ok {
 			gone = append(gone, name)
 		}
 	}

@@ -2,26 +2,28 @@ package live
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"os"
 	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/status"
 )
 
 // Routes adds the operation; a nil hub describes it only.
 func (h *Hub) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "watch-changes", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: "/v1/stream",
-		Summary: "Tell what changes, as it does", Tags: []string{"operations"},
-		Description: "Server-sent events, without an end; the data of each is JSON. The first ones tell the present state, so that a client that comes back needs no Last-Event-ID: it reads anew what it shows of tools. " +
-			"The caller sees the events `tools`, of what it may find; a writer also `sources`; an operator also `status`, `sample`, `dead_letters` and `weights`. " +
-			"The stream ends when the credential does, when the server stops and when the client does not read.",
-		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{httpserver.EventStream: {Schema: described(api.OpenAPI().Components.Schemas)}}}},
+		Summary: "Stream changes", Tags: []string{"operations"},
+		Description: "An endless stream of server-sent events with data in JSON. The first events have the present state, so a client that reconnects needs no Last-Event-ID: it lists the tools again. " +
+			"Every caller receives `tools` for the tools that it may find; a writer also receives `sources`; an operator also receives `status`, `sample`, `dead_letters` and `weights`. " +
+			"The stream ends when the credential expires, when the server stops, and when the client does not read.",
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{httpserver.EventStream: {Schema: eventsSchema(api.OpenAPI().Components.Schemas)}}}},
 	}, func(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
 		l, err := h.join(identity.From(ctx))
 		if err != nil {
@@ -39,12 +41,11 @@ func (h *Hub) Routes(api huma.API) {
 	})
 }
 
-// contentSchema says in a schema of texts what they hold (JSON Schema 2020-12, validation,
-// section 8.5).
+// contentSchema is a keyword of JSON Schema 2020-12 (validation, section 8.5).
 const contentSchema = "contentSchema"
 
-// described is the schema of the events.
-func described(types huma.Registry) *huma.Schema {
+// eventsSchema returns the schema of the events.
+func eventsSchema(types huma.Registry) *huma.Schema {
 	var events []*huma.Schema
 	for _, of := range []struct {
 		event string
@@ -57,36 +58,33 @@ func described(types huma.Registry) *huma.Schema {
 			"event": {Type: huma.TypeString, Enum: []any{of.event}}, "data": types.Schema(of.data, true, ""),
 		}})
 	}
-	return &huma.Schema{Type: huma.TypeString, Description: "Events, one after the other: each has a name and data, as one of contentSchema has them.", Extensions: map[string]any{
+	return &huma.Schema{Type: huma.TypeString, Description: "A sequence of events, each with a name and data as in contentSchema.", Extensions: map[string]any{
 		"contentMediaType": httpserver.EventStream, contentSchema: &huma.Schema{OneOf: events},
 	}}
 }
 
-// serve sends events until the stream ends, and returns why it did.
+// serve sends events until the stream ends, and returns the reason.
 func (l *listener) serve(ctx context.Context, w http.ResponseWriter) (why string) {
 	to := http.NewResponseController(w)
-	write := func(frames ...[]byte) bool {
-		_ = to.SetWriteDeadline(time.Now().Add(writeWithin)) // a test may know none
-		for _, f := range frames {
-			if _, err := w.Write(f); err != nil {
-				return false
-			}
+	write := func(frame []byte) error {
+		if _, err := w.Write(frame); err != nil {
+			return err
 		}
-		return to.Flush() == nil
+		return to.Flush()
 	}
-	if !write([]byte("retry: 2000\n\n")) {
+	if write([]byte("retry: 2000\n\n")) != nil {
 		return endedClient
 	}
 	check, beat := time.NewTicker(checkEvery), time.NewTicker(beatEvery)
 	defer check.Stop()
 	defer beat.Stop()
 	for {
-		var sent bool
+		var lost error
 		select {
 		case f := <-l.frames:
-			sent = write(f)
+			lost = write(f)
 		case <-beat.C:
-			sent = write([]byte(":\n\n"))
+			lost = write([]byte(":\n\n"))
 		case <-check.C:
 			if httpserver.Proven(ctx) != nil {
 				return endedCredential
@@ -99,10 +97,10 @@ func (l *listener) serve(ctx context.Context, w http.ResponseWriter) (why string
 		case <-ctx.Done():
 			return endedClient
 		}
-		if !sent {
-			if ctx.Err() == nil {
-				return endedSlow
-			}
+		if errors.Is(lost, os.ErrDeadlineExceeded) {
+			return endedSlow
+		}
+		if lost != nil {
 			return endedClient
 		}
 	}

@@ -1,5 +1,5 @@
-// Package live tells callers what changes, as it does: a stream of events for as long as the
-// caller listens. What is sent is worked out once for each tenant, however many listen.
+// Package live streams changes to callers as server-sent events. Events are made once for each
+// tenant, however many streams it has.
 package live
 
 import (
@@ -11,21 +11,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/metric"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
-// Index tells what changes in it.
+// Index reports its changes.
 type Index interface {
-	// Watch has fn called with each batch of a tenant's changes; nil ends that.
+	// Watch calls fn with each batch of a tenant's changes from now on; nil ends that.
 	Watch(fn func(tenant string, changes iter.Seq[flat.Changed]))
 }
 
-// Deps are what the events are made of.
+// Deps are the sources of the events.
 type Deps struct {
 	Report      func(ctx context.Context) status.Status // as an operator of the tenant of ctx sees it
 	Samples     func(tenant string, most int) []status.Sample
@@ -38,28 +39,26 @@ type Deps struct {
 	Registerer  prometheus.Registerer
 }
 
-// How many streams there may be. A part of those of a tenant is kept for operators: readers
-// cannot keep them from seeing how it is.
+// Bounds of the number of streams. Readers cannot use up the streams of operators.
 const (
-	maxStreams       = 2048
-	maxOfTenant      = 256
-	keptForOperators = maxOfTenant / 4
+	maxStreams           = 2048
+	maxPerTenant         = 256
+	reservedForOperators = maxPerTenant / 4
 )
 
-// buffered is how many events wait for a client before it counts as too slow.
+// buffered is how many events a client may be behind before it counts as too slow.
 const buffered = 64
 
 // Why streams end.
 const (
-	endedClient     = "client"     // it has gone
+	endedClient     = "client"     // it is gone
 	endedSlow       = "slow"       // it does not read
 	endedCredential = "credential" // it has expired, was revoked, or proves another caller
-	endedStopped    = "stopped"    // the server is to stop
+	endedStopped    = "stopped"    // the server stops
 	endedErased     = "erased"     // the tenant is being erased
 )
 
-// errFull is why there is no stream for a caller.
-var errFull = errors.New("too many of the tenant or of the server listen already")
+var errFull = errors.New("the tenant or the server has too many streams already")
 
 // Hub has the streams of all tenants. Its methods may be called concurrently.
 type Hub struct {
@@ -67,21 +66,21 @@ type Hub struct {
 	open  prometheus.Gauge
 	ended *prometheus.CounterVec
 
-	told sync.Map // the rooms by tenant, for the index, whose writer must not wait for what follows
+	byTenant sync.Map // feeds again, for the writer of the index, which must not wait for mu
 
 	mu      sync.Mutex // guards what follows
-	rooms   map[string]*room
-	watched Index // nil: no index is
+	feeds   map[string]*feed
+	watched Index // nil without streams
 }
 
 // New returns a hub without streams.
 func New(d Deps) *Hub {
-	on := metric.At(d.Registerer)
+	on := telemetry.Metrics(d.Registerer)
 	return &Hub{
-		deps: d, rooms: map[string]*room{},
+		deps: d, feeds: map[string]*feed{},
 		open: on.NewGauge("toolstream_streams", "Callers that listen to GET /v1/stream."),
 		ended: on.NewCounterVec("toolstream_streams_ended_total",
-			"Streams that ended, by reason: client (it has gone), slow (it does not read), credential (it has expired, was revoked or proves another caller), stopped (the server), erased (the tenant).",
+			"Ended streams: client (left), slow (does not read), credential (expired, revoked or changed), stopped (the server), erased (the tenant).",
 			[]string{"reason"}, []string{endedClient, endedSlow, endedCredential, endedStopped, endedErased}),
 	}
 }
@@ -90,58 +89,71 @@ func New(d Deps) *Hub {
 type listener struct {
 	caller identity.Caller
 	frames chan []byte
-	ended  chan struct{} // closed once no more comes
-	why    string        // that is; written before
+	ended  chan struct{} // closed once the stream ends
+	why    string        // the reason; written before
 }
 
-// join begins a stream of a caller, with the present state as far as it is known. The error is
-// errFull.
+// join starts a stream for a caller. The error is errFull.
 func (h *Hub) join(c identity.Caller) (*listener, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	of, all := 0, 0
-	for tenant, r := range h.rooms {
-		n := r.count()
+	own, all := 0, 0
+	for tenant, f := range h.feeds {
+		f.mu.Lock()
+		n := len(f.streams)
+		f.mu.Unlock()
 		if all += n; tenant == c.Tenant {
-			of = n
+			own = n
 		}
 	}
-	most := maxOfTenant
+	limit := maxPerTenant
 	if !c.Role.Includes(identity.Operator) {
-		most -= keptForOperators
+		limit -= reservedForOperators
 	}
-	if of >= most || all >= maxStreams || h.deps.Closed(c.Tenant) {
+	if own >= limit || all >= maxStreams || h.deps.Closed(c.Tenant) {
 		return nil, errFull
 	}
-	l := &listener{caller: c, frames: make(chan []byte, buffered), ended: make(chan struct{})}
-	r := h.rooms[c.Tenant]
-	if r == nil {
-		r = newRoom(h, c.Tenant)
-		h.rooms[c.Tenant] = r
-		h.told.Store(c.Tenant, r)
+	f := h.feeds[c.Tenant]
+	if f == nil {
+		ctx, cancel := context.WithCancel(identity.With(context.Background(), identity.Caller{Tenant: c.Tenant, Role: identity.Operator}))
+		f = &feed{
+			hub: h, tenant: c.Tenant, cancel: cancel, poll: make(chan struct{}, 1), report: make(chan struct{}, 1),
+			streams: map[*listener]bool{}, present: map[string][]byte{}, changes: map[schema.Ref]change{},
+		}
+		f.work.Go(func() { f.watch(ctx) })
+		f.work.Go(func() { f.watchStatus(ctx) })
+		h.feeds[c.Tenant] = f
+		h.byTenant.Store(c.Tenant, f)
 	}
 	h.follow()
-	r.join(l)
+	l := &listener{caller: c, frames: make(chan []byte, buffered), ended: make(chan struct{})}
+	f.add(l)
 	h.open.Inc()
 	return l, nil
 }
 
-// leave ends a stream. With the last one of a tenant the work for it ends.
+// leave ends a stream, and with the last stream of a tenant its feed.
 func (h *Hub) leave(l *listener, why string) {
 	h.mu.Lock()
-	r := h.rooms[l.caller.Tenant]
-	empty := r != nil && r.leave(l) == 0
-	if empty {
-		delete(h.rooms, l.caller.Tenant)
-		h.told.Delete(l.caller.Tenant)
+	last, f := false, h.feeds[l.caller.Tenant]
+	if f != nil {
+		f.mu.Lock()
+		delete(f.streams, l)
+		last = len(f.streams) == 0
+		f.mu.Unlock()
 	}
-	if len(h.rooms) == 0 && h.watched != nil {
+	if last {
+		delete(h.feeds, l.caller.Tenant)
+		h.byTenant.Delete(l.caller.Tenant)
+	}
+	if len(h.feeds) == 0 && h.watched != nil {
 		h.watched.Watch(nil)
 		h.watched = nil
 	}
 	h.mu.Unlock()
-	if empty {
-		r.stop()
+	if last {
+		f.cancel()
+		f.work.Wait() // without mu, which it may wait for
 	}
 	h.open.Dec()
 	h.ended.WithLabelValues(why).Inc()
@@ -151,43 +163,44 @@ func (h *Hub) leave(l *listener, why string) {
 func (h *Hub) Erase(tenant string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.rooms[tenant]; r != nil {
-		r.end(endedErased)
+	if f := h.feeds[tenant]; f != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for l := range f.streams {
+			l.end(endedErased)
+		}
 	}
 }
 
-// follow watches the index that is searched now. It is called with mu held.
+// follow watches the index that searches use now. It is called with mu held.
 func (h *Hub) follow() {
 	if now := h.deps.Index(); now != h.watched {
 		if h.watched != nil {
 			h.watched.Watch(nil)
 		}
 		h.watched = now
-		now.Watch(h.changed)
+		now.Watch(func(tenant string, changes iter.Seq[flat.Changed]) { // the writer waits for it
+			if f, ok := h.byTenant.Load(tenant); ok {
+				f.(*feed).record(changes)
+			}
+		})
 	}
 }
 
-// refollow is follow for a room.
+// refollow is follow for a feed.
 func (h *Hub) refollow() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.rooms) > 0 {
+	if len(h.feeds) > 0 {
 		h.follow()
-	}
-}
-
-// changed notes what has changed in the index. The writer waits for it.
-func (h *Hub) changed(tenant string, changes iter.Seq[flat.Changed]) {
-	if r, ok := h.told.Load(tenant); ok {
-		r.(*room).note(changes)
 	}
 }
 
 // The pace of events.
 const (
-	toolsEvery  = time.Second
-	stateEvery  = 2 * time.Second
-	checkEvery  = 5 * time.Second // the credential
-	beatEvery   = 15 * time.Second
-	writeWithin = 10 * time.Second
+	toolsEvery = time.Second
+	stateEvery = 2 * time.Second
+	pollWithin = 5 * time.Second // while it is polled, changes of tools are kept
+	checkEvery = 5 * time.Second // the credential
+	beatEvery  = 15 * time.Second
 )

@@ -18,11 +18,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/status"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/server/status"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
@@ -34,6 +35,7 @@ type world struct {
 	tools   int
 	letters map[string]int
 	sources []sources.Source
+	stuck   bool // the store of sources does not answer
 	version string
 	policy  *policy.Policy // nil: there are no grants
 	erasing bool
@@ -90,9 +92,15 @@ func (w *world) hub() *Hub {
 			}
 			return open, maps.Clone(w.letters)
 		},
-		Sources: func(context.Context, string) ([]sources.Source, error) {
+		Sources: func(ctx context.Context, _ string) ([]sources.Source, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
+			if w.stuck {
+				w.mu.Unlock()
+				<-ctx.Done()
+				w.mu.Lock()
+				return nil, ctx.Err()
+			}
 			return slices.Clone(w.sources), nil
 		},
 		Weights: func(string) (string, uint64) {
@@ -108,10 +116,7 @@ func (w *world) hub() *Hub {
 // listen joins a caller, who leaves with the test.
 func listen(t *testing.T, h *Hub, subject string, role identity.Role) *listener {
 	t.Helper()
-	l, err := h.join(identity.Caller{Tenant: "acme", Subject: subject, Role: role})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Value(h.join(identity.Caller{Tenant: "acme", Subject: subject, Role: role}))(t)
 	t.Cleanup(func() { h.leave(l, endedClient) })
 	return l
 }
@@ -184,10 +189,7 @@ func TestTheWorkIsDoneOnceForATenant(t *testing.T) {
 		h := w.hub()
 		var all []*listener
 		for i := range 40 {
-			l, err := h.join(identity.Caller{Tenant: "acme", Subject: fmt.Sprint(i), Role: identity.Operator})
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := check.Value(h.join(identity.Caller{Tenant: "acme", Subject: fmt.Sprint(i), Role: identity.Operator}))(t)
 			all = append(all, l)
 		}
 		time.Sleep(10*stateEvery + 1)
@@ -213,7 +215,7 @@ func TestTheWorkIsDoneOnceForATenant(t *testing.T) {
 	if err != nil || w.watch == nil {
 		t.Fatalf("%v, and the index is not watched", err)
 	}
-	if h.leave(l, endedClient); w.watch != nil || len(h.rooms) > 0 {
+	if h.leave(l, endedClient); w.watch != nil || len(h.feeds) > 0 {
 		t.Error("nobody listens, and the index is watched")
 	}
 }
@@ -228,18 +230,30 @@ func changed(id string, revision uint64, before, after *policy.Tool) flat.Change
 	return flat.Changed{Ref: schema.Ref{Tenant: "acme", Kind: schema.KindTool, ID: id}, Revision: revision, Before: before, After: after}
 }
 
+// Where the store of sources does not answer, changes of tools are told all the same.
+func TestAStoreThatDoesNotAnswerHoldsNoChangesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{stuck: true}
+		l := listen(t, w.hub(), "ann", identity.Admin)
+		synctest.Wait()
+		w.change("acme", changed("rain", 1, nil, tool("rain", "weather")))
+		time.Sleep(pollWithin + 2*toolsEvery)
+		synctest.Wait()
+		if got := heard(l); !slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, "tools ") }) {
+			t.Errorf("heard %q", got)
+		}
+	})
+}
+
 // A caller hears of the tools that it may find, and of those that it could find before.
 // Nothing is said of others, and nothing where the grants are not known.
-func TestNothingIsToldOfToolsThatGrantsHide(t *testing.T) {
+func TestEventsOmitToolsThatGrantsHide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		grants, err := policy.New("1", []policy.Grant{
+		grants := check.Value(policy.New("1", []policy.Grant{
 			{Effect: policy.Allow, To: "subject:ann", Action: policy.Find, On: "provider:weather"},
 			{Effect: policy.Allow, To: "subject:ann", Action: policy.Find, On: "tag:public"},
 			{Effect: policy.Allow, To: "subject:bob", Action: policy.Find, On: "*"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		w := &world{policy: grants}
 		h := w.hub()
 		ann, bob, cas := listen(t, h, "ann", identity.Reader), listen(t, h, "bob", identity.Reader), listen(t, h, "cas", identity.Reader)
@@ -325,10 +339,10 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 		return joined
 	}
-	if n := join("acme", identity.Reader, 1000); n != maxOfTenant-keptForOperators {
+	if n := join("acme", identity.Reader, 1000); n != maxPerTenant-reservedForOperators {
 		t.Errorf("%d readers", n)
 	}
-	if n := join("acme", identity.Operator, 1000); n != keptForOperators {
+	if n := join("acme", identity.Operator, 1000); n != reservedForOperators {
 		t.Errorf("%d operators", n)
 	}
 	if n := join("other", identity.Reader, 1); n != 1 {
@@ -444,7 +458,7 @@ func TestAHeadHasNoStream(t *testing.T) {
 	h.Routes(api)
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("HEAD", "/v1/stream", nil).WithContext(identity.With(t.Context(), identity.Anybody)))
-	if w.Code != http.StatusOK || w.Body.Len() > 0 || len(h.rooms) > 0 {
+	if w.Code != http.StatusOK || w.Body.Len() > 0 || len(h.feeds) > 0 {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -456,17 +470,16 @@ func TestManySourcesAreCounted(t *testing.T) {
 		name := fmt.Sprintf("s%03d", i)
 		now[name] = sources.Source{Name: name}
 	}
-	same := func(a, b sources.Source) bool { return a.Name == b.Name }
-	all, any := since(nil, now, same)
+	all, any := since(nil, now)
 	raw, err := json.Marshal(all)
 	if err != nil || !any || len(all.Sources) != namedSources || all.More != 150 || all.Sources[0].Name != "s000" {
 		t.Errorf("%v %v %s", err, any, raw)
 	}
-	gone, any := since(now, nil, same)
+	gone, any := since(now, nil)
 	if !any || len(gone.Removed) != namedSources || gone.More != 150 || len(gone.Sources) != 0 {
 		t.Errorf("%+v", gone)
 	}
-	if _, any = since(now, now, same); any {
+	if _, any = since(now, now); any {
 		t.Error("nothing has changed")
 	}
 }

@@ -1,6 +1,4 @@
-// Package pins keeps the tools that a tenant wants its agents to see at once, without a
-// search: servers of MCP list them beside their own.
-package pins
+package mcpserver
 
 import (
 	"context"
@@ -13,35 +11,36 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// KeyPrefix is that of the keys under which the bucket holds the pins of tenants.
-const KeyPrefix = "pins."
+// PinPrefix begins the keys of pins in the bucket; the tenant follows.
+const PinPrefix = "pins."
 
-// Bucket holds the pins of all tenants. Get of what is not there is a stream.ErrNotFound.
-type Bucket interface {
+// PinBucket has the pins of all tenants. Get fails with stream.ErrNotFound for a missing key.
+type PinBucket interface {
 	Get(ctx context.Context, key string) (stream.Entry, error)
 	Put(ctx context.Context, key string, value []byte) (revision uint64, err error)
 }
 
-// API serves the pins of a tenant.
-type API struct {
-	Bucket Bucket
+// PinsAPI serves the pins of a tenant.
+type PinsAPI struct {
+	Bucket PinBucket
 
-	// Find returns an error of which NoTool is true for a tool that is not there, or not for the
-	// caller to find.
+	// Find returns nil if the caller may find a tool. NoTool is true for its error if there is no
+	// such tool for the caller.
 	Find   func(ctx context.Context, caller identity.Caller, key string) error
 	NoTool func(error) bool
 }
 
-// Pins are the pinned tools of a tenant.
+// Pins are the pinned tools of a tenant, which the MCP server lists after its own tools: agents
+// see them without a search.
 type Pins struct {
-	Tools []string `json:"tools" maxItems:"50" doc:"Ids or callable names, in the order in which they are listed."`
+	Tools []string `json:"tools" maxItems:"50" doc:"Ids or callable names, in the order of the list."`
 }
 
 type (
@@ -50,35 +49,29 @@ type (
 )
 
 // Routes adds the calls of the API.
-func (a *API) Routes(api huma.API) {
+func (a *PinsAPI) Routes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-pins", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: "/v1/pins",
-		Summary: "List the pinned tools of the tenant that the caller may find", Tags: []string{"mcp"}, Errors: []int{503},
+		Summary: "List the pinned tools that the caller may find", Tags: []string{"mcp"},
 	}, func(ctx context.Context, _ *struct{}) (*output, error) {
-		pins, err := a.of(ctx, identity.From(ctx))
+		caller := identity.From(ctx)
+		stored, err := a.stored(ctx, caller.Tenant)
+		if err == nil {
+			stored.Tools, _, err = a.divide(ctx, caller, stored.Tools)
+		}
 		if err != nil {
 			return nil, httpserver.Unavailable("the pinned tools cannot be read now", 1)
 		}
-		return &output{pins}, nil
+		return &output{stored}, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "replace-pins", Security: identity.Needs(identity.Operator), Method: http.MethodPut, Path: "/v1/pins",
-		Summary: "Replace the pinned tools of the tenant", Tags: []string{"mcp"}, MaxBodyBytes: 64 << 10, Errors: []int{400, 413, 422, 503},
+		Summary: "Replace the pinned tools of the tenant", Tags: []string{"mcp"}, MaxBodyBytes: 64 << 10,
 	}, a.replace)
 }
 
-// of returns the pins that a caller may find.
-func (a *API) of(ctx context.Context, caller identity.Caller) (Pins, error) {
-	stored, err := a.stored(ctx, caller.Tenant)
-	if err != nil {
-		return Pins{}, err
-	}
-	found, _, err := a.divide(ctx, caller, stored.Tools)
-	return Pins{found}, err
-}
-
-func (a *API) stored(ctx context.Context, tenant string) (pins Pins, err error) {
-	e, err := a.Bucket.Get(ctx, KeyPrefix+tenant)
+func (a *PinsAPI) stored(ctx context.Context, tenant string) (pins Pins, err error) {
+	e, err := a.Bucket.Get(ctx, PinPrefix+tenant)
 	if errors.Is(err, stream.ErrNotFound) {
 		return pins, nil
 	}
@@ -88,10 +81,10 @@ func (a *API) stored(ctx context.Context, tenant string) (pins Pins, err error) 
 	return pins, err
 }
 
-// divide returns which of the pins a caller may find, never nil, and which are hidden from it
-// or not there at the moment.
-func (a *API) divide(ctx context.Context, caller identity.Caller, keys []string) (found, others []string, err error) {
-	ctx, _ = audit.WithNotes(ctx) // the caller has named none of them: what it may not find is no denial
+// divide divides pins into tools that a caller may find, never nil, and others, which are hidden
+// from it or do not exist at the moment.
+func (a *PinsAPI) divide(ctx context.Context, caller identity.Caller, keys []string) (found, others []string, err error) {
+	ctx, _ = audit.WithNotes(ctx) // not a denial: the caller has not named these tools in the request
 	found = []string{}
 	for _, key := range keys {
 		switch missing := a.Find(ctx, caller, key); {
@@ -106,8 +99,8 @@ func (a *API) divide(ctx context.Context, caller identity.Caller, keys []string)
 	return found, others, nil
 }
 
-// replace replaces the pins that the caller may find: it has not seen the others.
-func (a *API) replace(ctx context.Context, in *input) (*output, error) {
+// replace replaces the pins that the caller may find, and keeps the others after them.
+func (a *PinsAPI) replace(ctx context.Context, in *input) (*output, error) {
 	caller := identity.From(ctx)
 	pins := Pins{Tools: []string{}}
 	var tools []audit.ToolRef
@@ -128,7 +121,7 @@ func (a *API) replace(ctx context.Context, in *input) (*output, error) {
 	return &output{pins}, nil
 }
 
-func (a *API) store(ctx context.Context, caller identity.Caller, tools []string) error {
+func (a *PinsAPI) store(ctx context.Context, caller identity.Caller, tools []string) error {
 	before, err := a.stored(ctx, caller.Tenant)
 	if err != nil {
 		return err
@@ -139,7 +132,7 @@ func (a *API) store(ctx context.Context, caller identity.Caller, tools []string)
 	}
 	value, err := json.Marshal(Pins{slices.Concat(tools, others)})
 	if err == nil {
-		_, err = a.Bucket.Put(ctx, KeyPrefix+caller.Tenant, value)
+		_, err = a.Bucket.Put(ctx, PinPrefix+caller.Tenant, value)
 	}
 	return err
 }

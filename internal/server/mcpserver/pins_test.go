@@ -1,4 +1,4 @@
-package pins
+package mcpserver
 
 import (
 	"context"
@@ -8,33 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 )
-
-type bucket map[string][]byte
-
-func (b bucket) Get(_ context.Context, key string) (stream.Entry, error) {
-	value, there := b[key]
-	if !there {
-		return stream.Entry{}, stream.ErrNotFound
-	}
-	return stream.Entry{Key: key, Value: value}, nil
-}
-
-func (b bucket) Put(_ context.Context, key string, value []byte) (uint64, error) {
-	b[key] = value
-	return 1, nil
-}
 
 // A tenant's pins are shown to those who may find them, and what is not there is not pinned.
 func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
 	missing := errors.New("no tool")
 	api, mux := httpserver.NewAPI("test")
-	(&API{
-		Bucket: bucket{},
+	(&PinsAPI{
+		Bucket: streamtest.NewKV(),
 		Find: func(ctx context.Context, caller identity.Caller, key string) error {
 			if key == "maps/route" || key == "mail/send" && caller.Role == identity.Operator {
 				return nil

@@ -13,19 +13,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/client"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// What a search asks for where its caller does not say.
+// Defaults of a search.
 const (
 	defaultLimit  = 5
 	defaultBudget = 1500 // tokens
 )
 
-// found is the answer of a search that a model reads.
+// found is the answer of a search for a model.
 type found struct {
 	SearchID    string `json:"search_id"`
 	NothingFits bool   `json:"nothing_fits,omitempty"`
@@ -42,6 +42,7 @@ type hit struct {
 	Connected         *bool           `json:"connected,omitempty"`
 	Why               string          `json:"why,omitempty"`
 	Destructive       bool            `json:"destructive,omitempty"`
+	Flags             []string        `json:"flags,omitempty"`
 }
 
 func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -54,7 +55,7 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 		Connected   bool              `json:"connected"`
 		TokenBudget *int              `json:"token_budget"`
 	}
-	if err := readFor(searchTool, r.Params.Arguments, &in); err != nil {
+	if err := readFor(ctx, searchTool, r.Params.Arguments, &in); err != nil {
 		return mistake("%v", err), nil
 	}
 	budget := defaultBudget
@@ -72,7 +73,7 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 	for _, h := range answer.Results {
 		out.Tools = append(out.Tools, hit{
 			Name: h.CallableName, Description: h.Description, Signature: h.Signature, InputSchema: h.Schema,
-			MissingParameters: h.MissingParameters, Connected: h.Connected, Why: h.Why, Destructive: h.Destructive,
+			MissingParameters: h.MissingParameters, Connected: h.Connected, Why: h.Why, Destructive: h.Destructive, Flags: h.Flags,
 		})
 	}
 	return asText(out)
@@ -82,7 +83,7 @@ func (s *Server) describe(ctx context.Context, r *sdk.CallToolRequest) (*sdk.Cal
 	var in struct {
 		Tools []string `json:"tools"`
 	}
-	if err := readFor(describeTool, r.Params.Arguments, &in); err != nil {
+	if err := readFor(ctx, describeTool, r.Params.Arguments, &in); err != nil {
 		return mistake("%v", err), nil
 	}
 	answer, err := s.described(ctx, in.Tools)
@@ -92,31 +93,13 @@ func (s *Server) describe(ctx context.Context, r *sdk.CallToolRequest) (*sdk.Cal
 	return asText(answer)
 }
 
+// call calls a tool by the API, which authorizes the name in the path of the request: this is
+// the tool that runs.
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	c, err := readCall(r.Params.Arguments)
 	if err != nil {
 		return mistake("%v", err), nil
 	}
-	return s.run(ctx, c, r)
-}
-
-// byCallTool returns the call of a pinned tool, which clients call by its name, as one of
-// call_tool.
-func byCallTool(r *sdk.CallToolRequest) *sdk.CallToolRequest {
-	in := map[string]any{"tool_name": r.Params.Name}
-	if len(r.Params.Arguments) > 0 {
-		in["arguments"] = r.Params.Arguments
-	}
-	out, params := *r, *r.Params
-	params.Name = callName
-	params.Arguments, _ = json.Marshal(in) // of a request that was read from JSON
-	out.Params = &params
-	return &out
-}
-
-// run calls a tool by the API, which decides on the name in the path of the request: that of
-// the tool that runs.
-func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	request := schema.CallRequest{Arguments: c.arguments, SearchID: c.searchID, RequestState: r.Params.RequestState}
 	if len(request.Arguments) == 0 {
 		request.Arguments = json.RawMessage(`{}`)
@@ -164,20 +147,34 @@ func (s *Server) run(ctx context.Context, c toolCall, r *sdk.CallToolRequest) (*
 	return out, nil
 }
 
-// question is what a tool asks back of a client.
+// byCallTool returns the call of a pinned tool, which clients call by its name, as a call of
+// call_tool.
+func byCallTool(r *sdk.CallToolRequest) *sdk.CallToolRequest {
+	in := map[string]any{"tool_name": r.Params.Name}
+	if len(r.Params.Arguments) > 0 {
+		in["arguments"] = r.Params.Arguments
+	}
+	out, params := *r, *r.Params
+	params.Name = callName
+	params.Arguments, _ = json.Marshal(in) // came from JSON
+	out.Params = &params
+	return &out
+}
+
+// question is a question of a tool to the client.
 type question struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// unanswerable returns the method of a question that a client has not said that it answers. The
-// protocol forbids to ask it.
-func unanswerable(of *sdk.ClientCapabilities, questions map[string]question) string {
-	if of == nil {
-		of = &sdk.ClientCapabilities{}
+// unanswerable returns the method of a question that the client does not support, "" if it
+// supports all. The protocol forbids to send such a question.
+func unanswerable(client *sdk.ClientCapabilities, questions map[string]question) string {
+	if client == nil {
+		client = &sdk.ClientCapabilities{}
 	}
 	//lint:ignore SA1019 tools may ask for all of these as long as the protocol has them
-	answers := map[string]bool{"elicitation/create": of.Elicitation != nil, "sampling/createMessage": of.Sampling != nil, "roots/list": of.RootsV2 != nil}
+	answers := map[string]bool{"elicitation/create": client.Elicitation != nil, "sampling/createMessage": client.Sampling != nil, "roots/list": client.RootsV2 != nil}
 	for _, q := range questions {
 		if !answers[q.Method] {
 			return q.Method
@@ -186,7 +183,7 @@ func unanswerable(of *sdk.ClientCapabilities, questions map[string]question) str
 	return ""
 }
 
-// toolCall is what call_tool is asked to call.
+// toolCall has the arguments of call_tool.
 type toolCall struct {
 	tool      string
 	arguments json.RawMessage
@@ -195,9 +192,9 @@ type toolCall struct {
 
 var errNoName = errors.New(`call_tool takes {"tool_name": "name as search_tools gives it", "arguments": {}}: tool_name is missing`)
 
-// readCall reads the arguments of call_tool as models send them: with the name beside the
-// arguments or among them, under the words that other servers have for both. A name among the
-// arguments counts only where there is none beside them, and is not passed on.
+// readCall reads the arguments of call_tool in all forms that models send: the name of the tool may
+// be inside the arguments, and both may have the names that other servers use. A name inside the
+// arguments counts only without a name outside, and is removed from them.
 func readCall(raw json.RawMessage) (toolCall, error) {
 	var in map[string]json.RawMessage
 	if err := read(raw, &in); err != nil {
@@ -210,7 +207,7 @@ func readCall(raw json.RawMessage) (toolCall, error) {
 		delete(within, nameWords[0])
 		c.arguments = first(within, argumentWords)
 		if c.arguments == nil {
-			c.arguments, _ = json.Marshal(within) // which was read from JSON
+			c.arguments, _ = json.Marshal(within) // came from JSON
 		}
 	}
 	if c.tool == "" {
@@ -219,7 +216,7 @@ func readCall(raw json.RawMessage) (toolCall, error) {
 	return c, nil
 }
 
-// The words that models and other servers have for the name of a tool and for its arguments.
+// Keys of the name of a tool and of its arguments, as models and other servers use them.
 var (
 	nameWords     = []string{"tool_name", "tool", "name", "id"}
 	argumentWords = []string{"arguments", "parameters", "args", "input"}
@@ -243,7 +240,7 @@ func text(in map[string]json.RawMessage, words []string) (out string) {
 	return ""
 }
 
-// read decodes JSON, and JSON that a model has put into a string.
+// read decodes JSON, also if a model has put it into a string.
 func read(raw json.RawMessage, to any) error {
 	if len(raw) == 0 {
 		raw = json.RawMessage(`{}`)
@@ -255,14 +252,13 @@ func read(raw json.RawMessage, to any) error {
 	return json.Unmarshal(raw, to)
 }
 
-// readFor reads the arguments of a tool, which have to be as its schema says.
-func readFor(tool *sdk.Tool, arguments json.RawMessage, to any) error {
-	if input, ok := tool.InputSchema.(json.RawMessage); ok {
-		if err := toolschema.Check(input, arguments); err != nil {
-			return err
-		}
+// readFor reads the arguments of a tool, which have to match its schema.
+func readFor(ctx context.Context, tool *sdk.Tool, arguments json.RawMessage, to any) error {
+	object, err := toolschema.Check(ctx, tool.InputSchema.(json.RawMessage), arguments)
+	if err != nil {
+		return err
 	}
-	return read(arguments, to)
+	return json.Unmarshal(object, to)
 }
 
 // asText returns a value as JSON text: clients show models the text of a result.
@@ -279,8 +275,8 @@ func mistake(format string, args ...any) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// refusal returns a problem of the API as a result, which the model reads. What is no answer
-// of the API is an error of the protocol.
+// refusal returns a problem of the API as a result, which the model reads. Any other error becomes
+// a protocol error.
 func refusal(err error) (*sdk.CallToolResult, error) {
 	var p *client.Problem
 	if !errors.As(err, &p) {

@@ -1,7 +1,6 @@
-// Package mcpserver serves MCP to agents: three tools, by which an agent finds every other
-// one, reads what it takes, and calls it. Each is a request to the HTTP API of a toolstream
-// server, so that grants, limits and the audit log are those of the API: of the process
-// itself, or of a server elsewhere.
+// Package mcpserver serves MCP to agents, with three tools to find, describe and call all other
+// tools. Each call is a request to the HTTP API of this process or of another server, so grants,
+// limits and the audit log of the API apply.
 package mcpserver
 
 import (
@@ -21,22 +20,22 @@ type Server struct {
 	mcp *sdk.Server
 }
 
-// listTTL is how long a client may keep the list of tools, in milliseconds.
+// listTTL is how long a client may cache the list of tools, in milliseconds.
 const listTTL = 60_000
 
-// instructions tell a model how the tools belong together.
+// instructions explain the three tools to a model.
 const instructions = "Every other tool is found with search_tools: say what you want to do in a sentence. " +
 	"Call what it finds with call_tool, by its name, with arguments as its schema or signature says. " +
 	"Where the schema of a tool is not in the answer, ask describe_tools for it before you call the tool."
 
-// New returns a server on the API of a client. What an API answers depends on the caller,
-// who is in the context of each request, or is the one whose token the client has.
+// New returns a server on the API of a client. The caller is the caller in the context of a
+// request, or the owner of the client's token.
 func New(version string, api *client.Client) *Server {
 	s := &Server{api: api}
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "toolstream", Title: "toolstream", Version: version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		// There are no prompts and resources. The SDK answers those who ask with empty lists, and
-		// what a server answers it has to declare.
+		// The server has tools only, but the SDK answers requests for prompts and resources with empty
+		// lists, and a server has to declare every capability that it answers.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
 			c.TTLMs, c.CacheScope = listTTL, "private"
@@ -45,14 +44,14 @@ func New(version string, api *client.Client) *Server {
 	s.mcp.AddTool(searchTool, s.search)
 	s.mcp.AddTool(describeTool, s.describe)
 	s.mcp.AddTool(callTool, s.call)
-	s.mcp.AddReceivingMiddleware(s.ofCaller)
+	s.mcp.AddReceivingMiddleware(s.forCaller)
 	return s
 }
 
-// Handler serves streamable HTTP without sessions, for clients of the protocol of 2026-07-28
-// and of those before it, but for batches, which the protocol of 2025-03-26 alone has: one
-// request to be counted could hold thousands. It does not know who calls: it stands behind
-// authentication, and behind the protection against other origins and foreign host names.
+// Handler serves streamable HTTP without sessions, for the protocol of 2026-07-28 and earlier
+// protocols. It refuses batches, which only the protocol of 2025-03-26 has, because a batch of
+// thousands would count as one request. Authentication and the checks of origin and host name
+// belong in front of it.
 func (s *Server) Handler() http.Handler {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
@@ -60,7 +59,7 @@ func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := bufio.NewReader(r.Body)
 		if isBatch(body) {
-			http.Error(w, "batches are not served: send each message by itself", http.StatusBadRequest)
+			http.Error(w, "batches are not supported: send each message by itself", http.StatusBadRequest)
 			return
 		}
 		r.Body = struct {
@@ -73,15 +72,15 @@ func (s *Server) Handler() http.Handler {
 
 type requestKey struct{}
 
-// apart returns a context that ends with ctx and has the values of the HTTP request alone. The
-// SDK's own values, such as the version of the protocol that the client speaks, would reach
-// the connections over which the tools of other servers are called.
+// apart returns a context that ends with ctx and has only the values of the HTTP request. The
+// SDK's values, such as the protocol version of the client, must not reach the connections to
+// other servers.
 func apart(ctx context.Context) context.Context {
-	of, ok := ctx.Value(requestKey{}).(context.Context)
+	values, ok := ctx.Value(requestKey{}).(context.Context)
 	if !ok {
 		return ctx
 	}
-	return valued{ctx, of}
+	return valued{ctx, values}
 }
 
 // valued is a context with the values of another one.
@@ -93,12 +92,12 @@ type valued struct {
 // Value implements context.Context.
 func (v valued) Value(key any) any { return v.values.Value(key) }
 
-// isBatch reports whether what comes is an array, and takes white space before it away.
+// isBatch reports whether a body is an array. It skips leading white space.
 func isBatch(body *bufio.Reader) bool {
 	for {
 		b, err := body.ReadByte()
 		switch {
-		case err != nil: // which the next read meets again
+		case err != nil: // the next read returns it again
 			return false
 		case b == ' ', b == '\t', b == '\r', b == '\n':
 			continue
@@ -111,16 +110,19 @@ func isBatch(body *bufio.Reader) bool {
 // Run serves one client on a transport until it leaves or ctx ends.
 func (s *Server) Run(ctx context.Context, t sdk.Transport) error { return s.mcp.Run(ctx, t) }
 
-// ofCaller adds to the list of tools what is the caller's: the domains of the tools that it may
-// find, and the pinned tools of its tenant, which can be called by their names.
-func (s *Server) ofCaller(next sdk.MethodHandler) sdk.MethodHandler {
+// forCaller adds to the list of tools the domains of the caller's tools and the pinned tools of
+// its tenant, which clients can call by their names. If these are unavailable, the list has the
+// three tools.
+func (s *Server) forCaller(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if r, ok := req.(*sdk.CallToolRequest); ok && !own[r.Params.Name] {
 			req = byCallTool(r)
 		}
 		result, err := next(ctx, method, req)
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
-			return s.list(ctx, list)
+			out := *list
+			out.Tools = append([]*sdk.Tool{s.withDomains(ctx, searchTool), describeTool, callTool}, s.pinned(ctx)...)
+			return &out, nil
 		}
 		return result, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,8 +22,8 @@ const (
 
 var own = map[string]bool{searchName: true, describeName: true, callName: true}
 
-// alwaysListed keeps clients from hiding a tool behind a search of their own, and lets a
-// result be as long as call_tool may return.
+// alwaysListed prevents clients from hiding a tool behind their own search, and allows results
+// as long as call_tool may return.
 var alwaysListed = sdk.Meta{"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": 200_000}
 
 var readOnly = &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
@@ -70,27 +71,20 @@ var callTool = &sdk.Tool{
 	}`),
 }
 
-// list adds what is the caller's to the list of tools. What cannot be had is left out: the
-// three tools are listed in any case.
-func (s *Server) list(ctx context.Context, all *sdk.ListToolsResult) (*sdk.ListToolsResult, error) {
-	out := *all
-	out.Tools = append([]*sdk.Tool{s.withDomains(ctx, searchTool), describeTool, callTool}, s.pinned(ctx)...)
-	return &out, nil
-}
-
-// maxDomains bounds what the description of search_tools says of domains, in bytes.
+// maxDomains bounds the names of sources in the description of search_tools, in bytes.
 const maxDomains = 600
 
-// catalogue is what GET /v1/catalogue says of the tools that a caller may find.
+// catalogue is the answer of GET /v1/catalogue.
 type catalogue struct {
 	Tools     int `json:"tools"`
 	Providers []struct {
-		ID    string `json:"id"`
-		Tools int    `json:"tools"`
+		Source string `json:"source"`
 	} `json:"providers"`
 }
 
-// withDomains returns search_tools with the providers of most tools in its description.
+// withDomains returns search_tools with the sources of the largest providers in its description.
+// Every model reads it, so it has only names that an operator gave: anyone who sends documents or
+// lists servers chooses ids of providers.
 func (s *Server) withDomains(ctx context.Context, t *sdk.Tool) *sdk.Tool {
 	var there catalogue
 	if err := s.api.Get(apart(ctx), "/v1/catalogue", nil, &there); err != nil || there.Tools == 0 {
@@ -99,23 +93,25 @@ func (s *Server) withDomains(ctx context.Context, t *sdk.Tool) *sdk.Tool {
 	var names []string
 	length := 0
 	for _, p := range there.Providers {
-		name := plain(p.ID)
-		if length += len(name) + len(", "); length > maxDomains {
+		if p.Source == "" || slices.Contains(names, p.Source) {
+			continue
+		}
+		if length += len(p.Source) + len(", "); length > maxDomains {
 			break
 		}
-		names = append(names, name)
+		names = append(names, p.Source)
 	}
 	with := *t
 	with.Description += fmt.Sprintf(" There are %s tools", about(there.Tools))
 	if len(names) > 0 {
-		with.Description += ", among them those of: " + strings.Join(names, ", ")
+		with.Description += ", among them from: " + strings.Join(names, ", ")
 	}
 	with.Description += "."
 	return &with
 }
 
-// about returns a number in two digits, so that a description changes seldom: it stands at the
-// beginning of prompts, which vendors keep.
+// about rounds a number to two digits, so that a description rarely changes: vendors cache the
+// beginning of prompts.
 func about(n int) string {
 	if n < 100 {
 		return strconv.Itoa(n)
@@ -127,28 +123,19 @@ func about(n int) string {
 	return "more than " + strconv.Itoa((n-1)/unit*unit)
 }
 
-// maxProvider bounds how much of a provider's name is listed, in bytes.
-const maxProvider = 40
-
-// plain returns an id as a name that says nothing to a model: providers are named by those
-// who send documents.
-func plain(id string) string {
-	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./", r)) {
-			return r
-		}
-		return '-'
-	}, id)
-	return name[:min(len(name), maxProvider)]
-}
-
 // described are tools in the form of MCP.
 type described struct {
-	Tools   []*sdk.Tool `json:"tools"`
-	Unknown []string    `json:"unknown"`
+	Tools   []flagged `json:"tools"`
+	Unknown []string  `json:"unknown"`
 }
 
-// pinned returns the tools that the tenant has listed beside the three.
+// flagged is a tool with the findings about its source text.
+type flagged struct {
+	*sdk.Tool
+	Flags []string `json:"flags,omitempty"`
+}
+
+// pinned returns the pinned tools of the tenant.
 func (s *Server) pinned(ctx context.Context) []*sdk.Tool {
 	var pins struct {
 		Tools []string `json:"tools"`
@@ -163,7 +150,7 @@ func (s *Server) pinned(ctx context.Context) []*sdk.Tool {
 	var out []*sdk.Tool
 	for _, t := range answer.Tools {
 		if !own[t.Name] {
-			out = append(out, t)
+			out = append(out, t.Tool)
 		}
 	}
 	return out
@@ -177,6 +164,13 @@ func (s *Server) described(ctx context.Context, names []string) (described, erro
 	out := described{Unknown: answer.Unknown}
 	if len(answer.Tools) > 0 {
 		err = json.Unmarshal(answer.Tools, &out.Tools)
+	}
+	for i, t := range out.Tools {
+		for _, r := range answer.Results {
+			if r.CallableName == t.Name {
+				out.Tools[i].Flags = r.Flags
+			}
+		}
 	}
 	return out, err
 }

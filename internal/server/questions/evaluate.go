@@ -12,161 +12,152 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// EvaluationRequest says how searches are measured.
+// EvaluationRequest lists the settings to evaluate.
 type EvaluationRequest struct {
-	Runs []EvaluationSettings `json:"runs" nullable:"false" minItems:"1" maxItems:"4" doc:"Each asks all questions."`
-	K    int                  `json:"k,omitempty" minimum:"10" maximum:"100" doc:"Results of each question, 10 when absent: the first of them within which mrr looks."`
+	Runs []EvaluationSettings `json:"runs" nullable:"false" minItems:"1" maxItems:"4" doc:"Settings, each for all questions."`
+	K    int                  `json:"k,omitempty" minimum:"10" maximum:"100" doc:"Results for each question, 10 if absent. mrr considers all of them."`
 }
 
-// EvaluationSettings are how the searches of a run are answered.
+// EvaluationSettings are the settings of the searches of a run.
 type EvaluationSettings struct {
-	Weights string         `json:"weights,omitempty" maxLength:"64" doc:"Version to rank by, live or builtin; live when absent. An answer has the version."`
-	Rerank  schema.Rerank  `json:"rerank,omitempty" enum:"auto,off,single,multi" doc:"How to reorder by owners: as the server is set when absent."`
-	Rewrite schema.Rewrite `json:"rewrite,omitempty" enum:"auto,off" doc:"Whether a language model, where one is set, takes the queries apart: auto when absent."`
-	Model   int            `json:"model,omitempty" minimum:"0" doc:"Number of an index version, with its embedding model; when absent the one that is searched. One that is being built finds what it has so far."`
+	Weights string         `json:"weights,omitempty" maxLength:"64" doc:"Version of the weights, live or builtin; live if absent. The answer has the version."`
+	Rerank  schema.Rerank  `json:"rerank,omitempty" enum:"auto,off,single,multi" doc:"How to rerank by owner; the setting of the server if absent."`
+	Rewrite schema.Rewrite `json:"rewrite,omitempty" enum:"auto,off" doc:"Whether the language model of the settings, if there is one, rewrites the queries; auto if absent."`
+	Model   int            `json:"model,omitempty" minimum:"0" doc:"Number of an index version with its embedding model; the live version if absent. A version that is being built finds the tools that it has so far."`
 }
 
-// EvaluationResult is what the settings are worth.
+// EvaluationResult is the result of an evaluation.
 type EvaluationResult struct {
-	Runs    []EvaluationRun `json:"runs" doc:"In the order of the request."`
-	Missing []string        `json:"missing" doc:"Relevant ids that name no tool which the caller may find, at most 100: nobody can find them."`
+	Runs    []EvaluationRun `json:"runs" doc:"Runs in the order of the request."`
+	Missing []string        `json:"missing" doc:"Relevant ids of tools that do not exist or that the caller may not find, at most 100."`
 }
 
-// EvaluationRun is what one of the settings is worth.
+// EvaluationRun is the result of a run.
 type EvaluationRun struct {
-	Settings   EvaluationSettings    `json:"settings" doc:"By which the questions were asked."`
+	Settings   EvaluationSettings    `json:"settings" doc:"Settings of the searches."`
 	Metrics    EvaluationMetrics     `json:"metrics" doc:"Means over the questions."`
-	Intervals  EvaluationIntervals   `json:"intervals" doc:"Which hold 95 % of bootstrap samples of the questions."`
-	Difference *EvaluationDifference `json:"difference,omitempty" doc:"To the first run, question by question; absent in the first."`
-	Questions  []EvaluatedQuestion   `json:"questions" doc:"In the order of the questions."`
+	Intervals  EvaluationIntervals   `json:"intervals" doc:"95 % intervals by bootstrap over the questions."`
+	Difference *EvaluationDifference `json:"difference,omitempty" doc:"Paired difference to the first run; absent in the first run."`
+	Questions  []EvaluatedQuestion   `json:"questions" doc:"Results in the order of the questions."`
 }
 
-// EvaluationMetrics are shares of 1.
+// EvaluationMetrics are fractions of 1.
 type EvaluationMetrics struct {
 	NDCG10     float64 `json:"ndcg10" doc:"NDCG of the first ten results."`
 	Recall5    float64 `json:"recall5" doc:"Share of the relevant tools among the first five."`
 	Recall10   float64 `json:"recall10" doc:"Share of the relevant tools among the first ten."`
 	Complete10 float64 `json:"complete10" doc:"Share of the questions with all relevant tools among the first ten."`
-	MRR        float64 `json:"mrr" doc:"1 / place of the first relevant tool."`
+	MRR        float64 `json:"mrr" doc:"Mean reciprocal rank of the first relevant tool."`
 }
 
 // measured are the metrics of package relevance, in the order of the fields.
 var measured = []string{"ndcg@10", "recall@5", "recall@10", "comp@10", "mrr"}
 
-func (m *EvaluationMetrics) fields() []*float64 {
-	return []*float64{&m.NDCG10, &m.Recall5, &m.Recall10, &m.Complete10, &m.MRR}
+// perMetric has a value for each metric.
+type perMetric[T any] struct {
+	NDCG10     T `json:"ndcg10" doc:"For ndcg10."`
+	Recall5    T `json:"recall5" doc:"For recall5."`
+	Recall10   T `json:"recall10" doc:"For recall10."`
+	Complete10 T `json:"complete10" doc:"For complete10."`
+	MRR        T `json:"mrr" doc:"For mrr."`
 }
 
-// EvaluationIntervals are those of the metrics.
-type EvaluationIntervals struct {
-	NDCG10     EvaluationInterval `json:"ndcg10" doc:"Of ndcg10."`
-	Recall5    EvaluationInterval `json:"recall5" doc:"Of recall5."`
-	Recall10   EvaluationInterval `json:"recall10" doc:"Of recall10."`
-	Complete10 EvaluationInterval `json:"complete10" doc:"Of complete10."`
-	MRR        EvaluationInterval `json:"mrr" doc:"Of mrr."`
+// fields returns the fields in the order of measured.
+func (m *perMetric[T]) fields() []*T {
+	return []*T{&m.NDCG10, &m.Recall5, &m.Recall10, &m.Complete10, &m.MRR}
 }
 
-func (m *EvaluationIntervals) fields() []*EvaluationInterval {
-	return []*EvaluationInterval{&m.NDCG10, &m.Recall5, &m.Recall10, &m.Complete10, &m.MRR}
-}
+// EvaluationIntervals are the intervals of the metrics.
+type EvaluationIntervals perMetric[EvaluationInterval]
 
-// EvaluationInterval is from low to high.
+// EvaluationInterval is an interval.
 type EvaluationInterval struct {
 	Low  float64 `json:"low" doc:"Lower end."`
 	High float64 `json:"high" doc:"Upper end."`
 }
 
-// EvaluationDifference is by how much a run is better than the first.
-type EvaluationDifference struct {
-	NDCG10     EvaluationGain `json:"ndcg10" doc:"Of ndcg10."`
-	Recall5    EvaluationGain `json:"recall5" doc:"Of recall5."`
-	Recall10   EvaluationGain `json:"recall10" doc:"Of recall10."`
-	Complete10 EvaluationGain `json:"complete10" doc:"Of complete10."`
-	MRR        EvaluationGain `json:"mrr" doc:"Of mrr."`
-}
-
-func (m *EvaluationDifference) fields() []*EvaluationGain {
-	return []*EvaluationGain{&m.NDCG10, &m.Recall5, &m.Recall10, &m.Complete10, &m.MRR}
-}
+// EvaluationDifference is the gain of a run over the first run.
+type EvaluationDifference perMetric[EvaluationGain]
 
 // EvaluationGain is a difference with its 95 % interval.
 type EvaluationGain struct {
-	Gain float64 `json:"gain" doc:"This run less the first."`
+	Gain float64 `json:"gain" doc:"This run minus the first run."`
 	EvaluationInterval
 	P float64 `json:"p" doc:"Probability of a difference as large by chance, two-sided."`
 }
 
-// EvaluatedQuestion is how a question was answered.
+// EvaluatedQuestion is the result for a question.
 type EvaluatedQuestion struct {
 	ID      string   `json:"id"`
-	Query   string   `json:"query" doc:"In words."`
+	Query   string   `json:"query" doc:"Query in words."`
 	NDCG10  float64  `json:"ndcg10" doc:"NDCG of the first ten results."`
-	First   int      `json:"first" doc:"Place of the first relevant tool, from 1; 0: none is among the results."`
-	Results []string `json:"results" doc:"Ids, best first. Each tool has a place of its own."`
+	First   int      `json:"first" doc:"Rank of the first relevant tool, from 1; 0 if the results have none."`
+	Results []string `json:"results" doc:"Ids, best first, without collapsing of copies."`
 }
 
-// The bounds of evaluations.
+// Bounds of evaluations.
 const (
-	mostAtOnce = 4 // in the process, and half of them of one tenant
-	longest    = 10 * time.Minute
-	leastK     = 10
-	mostShown  = 100 // missing ids
+	maxRunning = 4 // in the process, and half of them of one tenant
+	timeout    = 10 * time.Minute
+	minK       = 10
+	maxMissing = 100
 )
 
-// places counts those that work at once, by tenant. The zero value is empty.
-type places struct {
-	mu    sync.Mutex // guards taken
-	taken map[string]int
+// running counts evaluations by tenant. The zero value is empty.
+type running struct {
+	mu       sync.Mutex // guards byTenant
+	byTenant map[string]int
 }
 
-// take reports whether there is a place for one more of a tenant, and takes it.
-func (p *places) take(tenant string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// start counts an evaluation of a tenant, unless there are too many, and returns a function that
+// ends it.
+func (r *running) start(tenant string) (end func(), ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	all := 0
-	for _, n := range p.taken {
+	for _, n := range r.byTenant {
 		all += n
 	}
-	if all >= mostAtOnce || p.taken[tenant] >= mostAtOnce/2 {
-		return false
+	if all >= maxRunning || r.byTenant[tenant] >= maxRunning/2 {
+		return nil, false
 	}
-	if p.taken == nil {
-		p.taken = map[string]int{}
+	if r.byTenant == nil {
+		r.byTenant = map[string]int{}
 	}
-	p.taken[tenant]++
-	return true
-}
-
-func (p *places) leave(tenant string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.taken[tenant]--; p.taken[tenant] == 0 {
-		delete(p.taken, tenant)
-	}
+	r.byTenant[tenant]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.byTenant[tenant]--; r.byTenant[tenant] == 0 {
+			delete(r.byTenant, tenant)
+		}
+	}, true
 }
 
 func (a *API) evaluate(ctx context.Context, in *evaluateInput) (*evaluateOutput, error) {
 	caller := identity.From(ctx)
-	stored, err := a.of(ctx, caller.Tenant)
+	stored, err := a.load(ctx, caller.Tenant)
 	switch {
 	case err != nil:
 		return nil, httpserver.Unavailable("the questions cannot be read now", 1)
 	case len(stored.Questions) == 0:
-		return nil, huma.Error409Conflict("there are no questions to measure by: add some first")
-	case !a.atOnce.take(caller.Tenant):
-		return nil, httpserver.Unavailable("too many evaluations work at once", 30)
+		return nil, huma.Error409Conflict("the tenant has no questions: add some first")
 	}
-	defer a.atOnce.leave(caller.Tenant)
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	end, ok := a.running.start(caller.Tenant)
+	if !ok {
+		return nil, httpserver.Unavailable("too many evaluations are running", 30)
+	}
+	defer end()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	e := evaluation{api: a, caller: caller, k: cmp.Or(in.Body.K, leastK), questions: stored.Questions}
+	e := evaluation{api: a, caller: caller, k: cmp.Or(in.Body.K, minK), questions: stored.Questions}
 	for i, settings := range in.Body.Runs {
 		r := run{EvaluationRun: EvaluationRun{Settings: settings, Questions: []EvaluatedQuestion{}}, searcher: a.Searcher(settings.Model), path: fmt.Sprintf("/runs/%d", i)}
 		e.runs = append(e.runs, &r)
@@ -182,12 +173,12 @@ func (a *API) evaluate(ctx context.Context, in *evaluateInput) (*evaluateOutput,
 	case errors.As(err, &without):
 		return nil, httpserver.Unavailable(without.Error(), 5)
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
-		return nil, httpserver.Unavailable(fmt.Sprintf("the evaluation has not ended within %s: searches of callers come first", longest), 60)
+		return nil, httpserver.Unavailable(fmt.Sprintf("the evaluation has not ended within %s: searches of callers come first", timeout), 60)
 	}
 	return nil, a.Problem(ctx, err)
 }
 
-// evaluation is one at work.
+// evaluation is a running evaluation.
 type evaluation struct {
 	api       *API
 	caller    identity.Caller
@@ -196,7 +187,7 @@ type evaluation struct {
 	runs      []*run
 }
 
-// run is one of the settings at work.
+// run is a run of it.
 type run struct {
 	EvaluationRun
 	searcher Searcher
@@ -204,21 +195,20 @@ type run struct {
 	values   [][]float64
 }
 
-// degraded says that a part of the server did not take part in a search.
+// degraded reports that a search went without parts of the server.
 type degraded struct{ parts []string }
 
 func (d *degraded) Error() string {
 	return "a search went without " + strings.Join(d.parts, " and ") + ": such an answer is not judged"
 }
 
-// result asks every question by all settings, one after the other, so that all see much the
-// same index.
+// result searches question by question with all settings, so that all see much the same index.
 func (e *evaluation) result(ctx context.Context) (EvaluationResult, error) {
 	out := EvaluationResult{Runs: []EvaluationRun{}, Missing: []string{}}
 	for i := range e.questions {
 		for _, r := range e.runs {
 			if err := r.ask(ctx, e, &e.questions[i]); err != nil {
-				return out, below(r.path, err)
+				return out, within(r.path, err)
 			}
 		}
 	}
@@ -226,7 +216,7 @@ func (e *evaluation) result(ctx context.Context) (EvaluationResult, error) {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		r.judge(e.runs[0])
+		r.summarize(e.runs[0])
 		out.Runs = append(out.Runs, r.EvaluationRun)
 	}
 	var err error
@@ -234,11 +224,11 @@ func (e *evaluation) result(ctx context.Context) (EvaluationResult, error) {
 	return out, err
 }
 
-// ask asks a question and judges the answer.
+// ask searches for a question and judges the answer.
 func (r *run) ask(ctx context.Context, e *evaluation, q *Question) error {
-	apart := false
+	collapse := false
 	answer, err := r.searcher.Search(ctx, e.caller, schema.SearchRequest{
-		Query: q.Query, Arguments: q.Arguments, K: e.k, Collapse: &apart,
+		Query: q.Query, Arguments: q.Arguments, K: e.k, Collapse: &collapse,
 		Weights: r.Settings.Weights, Rerank: r.Settings.Rerank, Rewrite: r.Settings.Rewrite,
 	})
 	if err != nil {
@@ -247,14 +237,18 @@ func (r *run) ask(ctx context.Context, e *evaluation, q *Question) error {
 	if len(answer.Degraded) > 0 {
 		return &degraded{answer.Degraded}
 	}
-	r.Settings.Weights = answer.Weights // others may go live meanwhile
+	r.Settings.Weights = answer.Weights // other weights may go live meanwhile
 	asked := EvaluatedQuestion{ID: q.ID, Query: q.Query, Results: []string{}}
 	var ranking []relevance.Ranked
 	for _, found := range answer.Results {
 		ranking = append(ranking, relevance.Ranked{ID: found.ID, Score: found.Score})
 		asked.Results = append(asked.Results, found.ID)
 	}
-	judged := relevance.Judge(q.ID, q.judgments(), ranking)
+	labels := make([]relevance.Label, len(q.Relevant))
+	for i, t := range q.Relevant {
+		labels[i] = relevance.Label{ID: t.ID, Relevance: t.Grade, Alternatives: t.Alternatives}
+	}
+	judged := relevance.Judge(q.ID, relevance.JudgeTools(labels), ranking)
 	if len(judged.Hits) > 0 {
 		asked.First = judged.Hits[0]
 	}
@@ -269,9 +263,10 @@ func (r *run) ask(ctx context.Context, e *evaluation, q *Question) error {
 	return nil
 }
 
-// judge fills in what the answers are worth, beside those of the first run.
-func (r *run) judge(first *run) {
-	metrics, intervals := r.Metrics.fields(), r.Intervals.fields()
+// summarize sets the metrics of the answers, and the difference to the first run.
+func (r *run) summarize(first *run) {
+	metrics := (*perMetric[float64])(&r.Metrics).fields()
+	intervals := (*perMetric[EvaluationInterval])(&r.Intervals).fields()
 	for i, values := range r.values {
 		over := relevance.Bootstrap(values)
 		*metrics[i], *intervals[i] = over.Mean, EvaluationInterval{over.Low, over.High}
@@ -280,19 +275,19 @@ func (r *run) judge(first *run) {
 		return
 	}
 	r.Difference = &EvaluationDifference{}
-	for i, gain := range r.Difference.fields() {
+	for i, gain := range (*perMetric[EvaluationGain])(r.Difference).fields() {
 		d := relevance.Differ(first.values[i], r.values[i])
 		*gain = EvaluationGain{Gain: d.Difference, EvaluationInterval: EvaluationInterval{d.Low, d.High}, P: d.P}
 	}
 }
 
-// missing returns the relevant ids that cannot be found.
+// missing returns the relevant ids that the caller cannot find.
 func (e *evaluation) missing(ctx context.Context) ([]string, error) {
-	ctx, _ = audit.WithNotes(ctx) // the caller has named none of them now: what it may not find is no denial
+	ctx, _ = audit.WithNotes(ctx) // not a denial: the caller has not named these tools in the request
 	out, seen := []string{}, map[string]bool{}
 	for i := range e.questions {
 		for _, r := range e.questions[i].Relevant {
-			if seen[r.ID] || len(out) == mostShown {
+			if seen[r.ID] || len(out) == maxMissing {
 				continue
 			}
 			seen[r.ID] = true

@@ -7,12 +7,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Searcher answers the searches of one evaluation, which teach nothing.
+// Searcher answers the searches of an evaluation. They are not recorded.
 type Searcher interface {
 	Search(ctx context.Context, caller identity.Caller, req schema.SearchRequest) (schema.SearchResponse, error)
 }
@@ -21,17 +21,17 @@ type Searcher interface {
 type API struct {
 	Bucket Bucket
 
-	// Searcher returns what searches an index version, 0 for the one that is searched.
+	// Searcher returns a searcher of an index version, 0 for the live version.
 	Searcher func(indexVersion int) Searcher
-	// Found reports whether there is a tool of an id that a caller may find.
+	// Found reports whether a caller may find the tool of an id.
 	Found func(ctx context.Context, caller identity.Caller, id string) (bool, error)
-	// Problem turns an error of a search into an answer.
+	// Problem returns the HTTP error for an error of a search.
 	Problem func(ctx context.Context, err error) error
 
-	atOnce places
+	running running
 }
 
-// maxBody is the largest body with questions that is read, in bytes.
+// maxBody bounds the body of a request, in bytes.
 const maxBody = 2 << 20
 
 type (
@@ -46,9 +46,9 @@ func (a *API) Routes(api huma.API) {
 	tags := []string{"quality"}
 	huma.Register(api, huma.Operation{
 		OperationID: "list-questions", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/questions",
-		Summary: "List the questions that searches are measured by", Tags: tags, Errors: []int{503},
+		Summary: "List the questions for evaluations", Tags: tags,
 	}, func(ctx context.Context, _ *struct{}) (*questionsOutput, error) {
-		q, err := a.of(ctx, identity.From(ctx).Tenant)
+		q, err := a.load(ctx, identity.From(ctx).Tenant)
 		if err != nil {
 			return nil, httpserver.Unavailable("the questions cannot be read now", 1)
 		}
@@ -56,9 +56,9 @@ func (a *API) Routes(api huma.API) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "replace-questions", Security: identity.Needs(identity.Operator), Method: http.MethodPut, Path: "/v1/questions",
-		Summary: "Replace the questions that searches are measured by", Tags: tags, MaxBodyBytes: maxBody, Errors: []int{400, 409, 413, 422, 503},
+		Summary: "Replace the questions for evaluations", Tags: tags, MaxBodyBytes: maxBody, Errors: []int{409},
 	}, func(ctx context.Context, in *questionsInput) (*questionsOutput, error) {
-		q, err := a.store(ctx, identity.From(ctx).Tenant, in.Body)
+		q, err := a.replace(ctx, identity.From(ctx).Tenant, in.Body)
 		var invalid *schema.Invalid
 		switch {
 		case errors.As(err, &invalid):
@@ -72,8 +72,8 @@ func (a *API) Routes(api huma.API) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "evaluate-questions", Security: identity.Needs(identity.Operator), Method: http.MethodPost, Path: "/v1/questions:evaluate",
-		Summary:     "Measure searches by the questions",
-		Description: "Asks every question by each of the settings, while no search of a caller waits, and judges the results. Nothing is recorded of these searches or learned from them. The caller finds what its grants allow. It ends when the connection does.",
-		Tags:        tags, MaxBodyBytes: maxBody, Errors: []int{400, 409, 413, 422, 503},
+		Summary:     "Evaluate searches with the questions",
+		Description: "Searches for every question with each of the settings, while no search of a caller waits, and judges the results. These searches are not recorded, and nothing is learned from them. The grants of the caller apply. The evaluation ends with the connection.",
+		Tags:        tags, MaxBodyBytes: maxBody, Errors: []int{409},
 	}, a.evaluate)
 }

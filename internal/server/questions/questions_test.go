@@ -15,38 +15,16 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// bucket is one with a revision for all keys.
+// bucket is a store whose values may be so long.
 type bucket struct {
-	values   map[string]stream.Entry
-	revision uint64
-	most     int
-}
-
-func (b *bucket) Get(_ context.Context, key string) (stream.Entry, error) {
-	e, there := b.values[key]
-	if !there {
-		return e, stream.ErrNotFound
-	}
-	return e, nil
-}
-
-func (b *bucket) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	return b.Update(ctx, key, value, 0)
-}
-
-func (b *bucket) Update(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if b.values[key].Revision != revision {
-		return 0, stream.ErrConflict
-	}
-	b.revision++
-	b.values[key] = stream.Entry{Key: key, Value: value, Revision: b.revision}
-	return b.revision, nil
+	*streamtest.KV
+	most int
 }
 
 func (b *bucket) MaxValue() int { return cmp.Or(b.most, 1<<20) }
@@ -89,7 +67,7 @@ type fixture struct {
 func newFixture() *fixture {
 	f := &fixture{}
 	f.API = &API{
-		Bucket:   &bucket{values: map[string]stream.Entry{}, revision: 6},
+		Bucket:   &bucket{KV: streamtest.NewKV()},
 		Searcher: func(index int) Searcher { return searcher{index, &f.asked} },
 		Found:    func(_ context.Context, _ identity.Caller, id string) (bool, error) { return id != "gone", nil },
 		Problem: func(_ context.Context, err error) error {
@@ -124,24 +102,24 @@ func TestQuestionsAreReplacedByVersion(t *testing.T) {
 		{"acme", identity.Writer, "GET", "", 403, "operator"},
 		{"acme", identity.Writer, "PUT", `{"version":"0","questions":[]}`, 403, "operator"},
 		{"acme", identity.Operator, "PUT", `{"version":"0","questions":[{"query":"a ferry","relevant":[{"id":"ferry"}]},{"id":"q2","query":"rails","arguments":{"city":"where"},"relevant":[{"id":"cafe\u0301","grade":3,"alternatives":["metro"]}]}]}`,
-			200, `{"version":"7","questions":[{"id":"` + idOf(&Question{Query: "a ferry"}) + `","query":"a ferry","relevant":[{"id":"ferry","grade":1}]},{"id":"q2","query":"rails","arguments":{"city":"where"},"relevant":[{"id":"café","grade":3,"alternatives":["metro"]}]}]}`},
+			200, `{"version":"1","questions":[{"id":"b52dcd167fda","query":"a ferry","relevant":[{"id":"ferry","grade":1}]},{"id":"q2","query":"rails","arguments":{"city":"where"},"relevant":[{"id":"café","grade":3,"alternatives":["metro"]}]}]}`},
 		{"acme", identity.Operator, "PUT", `{"version":"0","questions":[]}`, 409, "read them again"},
-		{"acme", identity.Operator, "PUT", `{"version":"6","questions":[]}`, 409, "read them again"},
+		{"acme", identity.Operator, "PUT", `{"version":"9","questions":[]}`, 409, "read them again"},
 		{"acme", identity.Operator, "PUT", `{"version":"newest","questions":[]}`, 422, "/body/version"},
-		{"acme", identity.Operator, "PUT", `{"version":"7","questions":[{"id":"a","query":"b","relevant":[]}]}`, 422, "/body/questions/0/relevant"},
-		{"acme", identity.Operator, "PUT", `{"version":"7","questions":[{"id":"a","query":" ","relevant":[{"id":"b"}]}]}`, 422, "/body/questions/0/query"},
-		{"acme", identity.Operator, "PUT", `{"version":"7","questions":[{"id":"a","query":"` + long + `","relevant":[{"id":"b"}]}]}`, 422, "4096 bytes"},
-		{"acme", identity.Operator, "PUT", `{"version":"7","questions":[{"id":"a","query":"q","relevant":[{"id":"b"}]},{"id":"a","query":"r","relevant":[{"id":"b"}]}]}`, 422, "/body/questions/1/id"},
+		{"acme", identity.Operator, "PUT", `{"version":"1","questions":[{"id":"a","query":"b","relevant":[]}]}`, 422, "/body/questions/0/relevant"},
+		{"acme", identity.Operator, "PUT", `{"version":"1","questions":[{"id":"a","query":" ","relevant":[{"id":"b"}]}]}`, 422, "/body/questions/0/query"},
+		{"acme", identity.Operator, "PUT", `{"version":"1","questions":[{"id":"a","query":"` + long + `","relevant":[{"id":"b"}]}]}`, 422, "4096 bytes"},
+		{"acme", identity.Operator, "PUT", `{"version":"1","questions":[{"id":"a","query":"q","relevant":[{"id":"b"}]},{"id":"a","query":"r","relevant":[{"id":"b"}]}]}`, 422, "/body/questions/1/id"},
 		{"other", identity.Operator, "GET", "", 200, `{"version":"0","questions":[]}`},
-		{"acme", identity.Admin, "PUT", `{"version":"7","questions":[]}`, 200, `{"version":"8","questions":[]}`},
-		{"acme", identity.Operator, "GET", "", 200, `{"version":"8","questions":[]}`},
+		{"acme", identity.Admin, "PUT", `{"version":"1","questions":[]}`, 200, `{"version":"2","questions":[]}`},
+		{"acme", identity.Operator, "GET", "", 200, `{"version":"2","questions":[]}`},
 	} {
 		if code, says := f.call(t.Context(), tc.tenant, tc.role, tc.method, "/v1/questions", tc.body); code != tc.code || !strings.Contains(says, tc.says) {
 			t.Errorf("%s %s %s %.200s: %d %s", tc.tenant, tc.role, tc.method, tc.body, code, says)
 		}
 	}
 	f.Bucket.(*bucket).most = 10
-	if code, says := f.call(t.Context(), "acme", identity.Operator, "PUT", "/v1/questions", `{"version":"8","questions":[{"query":"a ferry","relevant":[{"id":"ferry"}]}]}`); code != 422 || !strings.Contains(says, "10 at most") {
+	if code, says := f.call(t.Context(), "acme", identity.Operator, "PUT", "/v1/questions", `{"version":"2","questions":[{"query":"a ferry","relevant":[{"id":"ferry"}]}]}`); code != 422 || !strings.Contains(says, "more than the 10") {
 		t.Errorf("%d %s", code, says)
 	}
 }
@@ -206,7 +184,7 @@ func TestSettingsAreMeasuredByTheQuestions(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
-func TestWhatIsNotAnsweredIsNotJudged(t *testing.T) {
+func TestADegradedOrFailedSearchEndsAnEvaluation(t *testing.T) {
 	for query, want := range map[string]string{"fail": "answered as a search that is away", "degrade": "without vectors"} {
 		f := newFixture()
 		f.call(t.Context(), "acme", identity.Operator, "PUT", "/v1/questions", `{"version":"0","questions":[{"query":"`+query+`","relevant":[{"id":"a"}]}]}`)
@@ -216,28 +194,29 @@ func TestWhatIsNotAnsweredIsNotJudged(t *testing.T) {
 	}
 }
 
-// As many evaluations work at once as the process takes, of one tenant half of them, and an
-// ended one makes room.
-func TestFewEvaluationsWorkAtOnce(t *testing.T) {
+// The number of running evaluations is bounded, for one tenant at half of all.
+func TestRunningEvaluationsAreBounded(t *testing.T) {
 	f := newFixture()
 	f.call(t.Context(), "acme", identity.Operator, "PUT", "/v1/questions", two)
 	evaluate := func() int {
 		code, _ := f.call(t.Context(), "acme", identity.Operator, "POST", "/v1/questions:evaluate", `{"runs":[{}]}`)
 		return code
 	}
-	for range mostAtOnce {
-		f.atOnce.take("other")
+	for range maxRunning {
+		f.running.start("other")
 	}
 	if code := evaluate(); code != 200 {
 		t.Errorf("beside those of another tenant: %d", code)
 	}
-	for range mostAtOnce {
-		f.atOnce.take("third")
+	end, ok := f.running.start("third")
+	if !ok {
+		t.Fatal("too many for a third tenant")
 	}
+	f.running.start("third")
 	if code := evaluate(); code != 503 {
 		t.Errorf("one too many: %d", code)
 	}
-	f.atOnce.leave("third")
+	end()
 	for range 2 {
 		if code := evaluate(); code != 200 {
 			t.Errorf("one: %d", code)

@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // The states of an index version.
 const (
 	StateLive     = "live"     // searches use it
-	StateBuilding = "building" // searches are to use it once it is complete
+	StateBuilding = "building" // searches will use it once it is complete
 	StatePrevious = "previous" // it is kept up to date, for a step back or forth
 )
 
@@ -24,27 +24,27 @@ type State struct {
 	State    string `json:"state" doc:"live, building or previous (kept up to date)." enum:"live,building,previous"`
 	Entities int    `json:"entities,omitempty" doc:"Tools and providers of all tenants in the index that is searched."`
 	There    int    `json:"there,omitempty" doc:"How many this index holds, at most as many as entities."`
-	Lag      uint64 `json:"lag,omitempty" doc:"Of the version that is built: records that it has yet to embed or to index, at most."`
+	Lag      uint64 `json:"lag,omitempty" doc:"Records that a version in progress has yet to embed or index, at most."`
 	Dead     int    `json:"dead,omitempty" doc:"Open dead letters of the stages of this version whose documents its index lacks: GET /v1/dlq with the stage. While there are some, searches do not change to it."`
 	Stage    string `json:"stage" doc:"Stage that embeds for it, as dead letters name it."`
-	Problem  string `json:"problem,omitempty" doc:"Why it is not at work."`
+	Problem  string `json:"problem,omitempty" doc:"Why the version does not work."`
 }
 
 // Report is the plan, and how far the process that answers has come with it.
 type Report struct {
 	Live     int       `json:"live" doc:"Number of the index version that this process searches."`
 	Target   int       `json:"target" doc:"Number of the index version that searches are to use."`
-	Versions []State   `json:"versions" doc:"Of the index, by number."`
-	Replicas []Replica `json:"replicas,omitempty" doc:"Where services run apart: the processes that search or embed and answered."`
+	Versions []State   `json:"versions" doc:"Versions of the index, by number."`
+	Replicas []Replica `json:"replicas,omitempty" doc:"If services run apart: the processes that search or embed and answered."`
 }
 
 // Replica is how far a process has come that searches or embeds.
 type Replica struct {
-	Services []string `json:"services" doc:"What it serves."`
-	Address  string   `json:"address" doc:"Where it answers HTTP."`
-	Live     int      `json:"live,omitempty" doc:"Number of the index version that it searches; absent where nothing is searched."`
+	Services []string `json:"services" doc:"Names of its services."`
+	Address  string   `json:"address" doc:"Address of its HTTP server."`
+	Live     int      `json:"live,omitempty" doc:"Number of the index version that it searches; absent if it does not search."`
 	Target   int      `json:"target" doc:"Number of the index version that searches are to use, as it knows the plan."`
-	Problem  string   `json:"problem,omitempty" doc:"Why it cannot work for the target."`
+	Problem  string   `json:"problem,omitempty" doc:"Why the process cannot use the target."`
 }
 
 // Switched reports whether the process that answers, and every replica that
@@ -58,14 +58,14 @@ func (r Report) Switched() bool {
 	return r.Live == r.Target
 }
 
-// Request is a change of the plan: one of the three.
+// Request is a change of the plan. Exactly one field is set.
 type Request struct {
 	Model  string `json:"model,omitempty" maxLength:"1024" doc:"Build an index of this model, and search it once it is complete: static, static:NAME for a file in models.dir, onnx:NAME, http or http:NAME."`
-	Back   bool   `json:"back,omitempty" doc:"Search the other index version: the previous one, or during a change the one that is still searched."`
+	Back   bool   `json:"back,omitempty" doc:"Search the other index version: the previous version, or during a change the current one."`
 	Finish bool   `json:"finish,omitempty" doc:"Give up the index version that is not searched."`
 }
 
-// What the errors for a model wrap that cannot be loaded: at all, or at the moment.
+// Errors for a model that cannot be loaded: at all, or at the moment.
 var (
 	ErrModel = errors.New("the model cannot be loaded")
 	ErrAway  = errors.New("the model does not answer at the moment")
@@ -81,19 +81,19 @@ func (m *Manager) Routes(api huma.API) {
 	tags := []string{"operations"}
 	huma.Register(api, huma.Operation{
 		OperationID: "get-reindex", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/reindex",
-		Summary: "Which embedding models are indexed, and how far", Tags: tags,
+		Summary: "Show the embedding models and the progress of a change", Tags: tags,
 	}, func(ctx context.Context, _ *struct{}) (*reportOutput, error) {
 		return &reportOutput{visible(ctx, m.Report(ctx))}, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "reindex", Security: identity.Needs(identity.Admin), Method: http.MethodPost, Path: "/v1/reindex",
-		Summary: "Change the embedding model while searches go on, step back, or give up the other one", Tags: tags,
-		DefaultStatus: http.StatusAccepted, Errors: []int{403, 409, 422, 503},
+		Summary: "Change the embedding model, switch back, or remove the other index", Tags: tags,
+		DefaultStatus: http.StatusAccepted, Errors: []int{409},
 	}, func(ctx context.Context, in *requestInput) (*reportOutput, error) {
 		if !identity.From(ctx).Operates() {
 			return nil, huma.Error403Forbidden("all tenants share the model: only the tenant " + identity.DefaultTenant + " may change it")
 		}
-		if !in.Body.one() {
+		if !in.Body.hasOneChange() {
 			return nil, huma.Error422UnprocessableEntity("name one thing to do: model, back or finish")
 		}
 		r, err := m.Reindex(ctx, in.Body)
@@ -104,8 +104,8 @@ func (m *Manager) Routes(api huma.API) {
 	})
 }
 
-// one reports whether the request is for one thing.
-func (o Request) one() bool {
+// hasOneChange reports whether exactly one field is set.
+func (o Request) hasOneChange() bool {
 	n := 0
 	for _, wanted := range []bool{o.Model != "", o.Back, o.Finish} {
 		if wanted {
@@ -115,7 +115,7 @@ func (o Request) one() bool {
 	return n == 1
 }
 
-// visible leaves out what concerns all tenants.
+// visible omits everything that concerns all tenants.
 func visible(ctx context.Context, r Report) Report {
 	if identity.From(ctx).Operates() {
 		return r

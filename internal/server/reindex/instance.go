@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"context"
@@ -13,43 +13,42 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/adapter/weaviate"
-	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/embedding"
-	"github.com/toolstream/toolstream/internal/rungroup"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/weaviate"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
+	"github.com/toolstream/toolstream/internal/server/embedding"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/embedder"
-	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/search"
 )
 
-// Instance is an index version at work in this process: its embedding stage and its index,
-// whichever the process has.
+// Instance is an index version at work in this process, with its embedding stage, its index
+// or both.
 type Instance struct {
 	Version
-	Index    *flat.Index    // nil where nothing is searched
-	Snapshot query.Snapshot // that searches use
+	Index    *flat.Index // in a process that searches
+	Snapshot search.Snapshot
 
 	model    embedder.Model
 	metrics  *prometheus.Registry
 	opened   []io.Closer // in the order of opening
-	services []rungroup.Service
-	stage    *embedder.Service     // nil where documents are not embedded
-	writer   *embedder.IndexWriter // nil where nothing is searched
-	writes   *pausedIndex          // that the writer writes to
-	sink     *weaviateSink         // nil where nothing is written to Weaviate
+	services []lifecycle.Service
+	stage    *embedder.Service     // in a process that embeds
+	writer   *embedder.IndexWriter // in a process that searches, as well as writes
+	writes   *pausedIndex          // the writer's view of Index
+	sink     *weaviateSink         // in a process that embeds, with Weaviate
 
-	stop    func()       // ends the services and waits for them; nil: they do not run
-	broken  chan error   // why the services ended by themselves
-	drained func()       // waits for the searches that may use it; nil: none can
-	users   sync.RWMutex // read-locked by each that uses it beside what is searched
+	stop    func()       // ends the services and waits for them; nil while they do not run
+	broken  chan error   // receives the error that ended the services
+	drained func()       // waits for searches that began while it was live; nil if it never was
+	users   sync.RWMutex // read-locked by Use
 }
 
-// pausedIndex is an index whose writes can be held up.
+// pausedIndex is an index whose writes can be paused.
 type pausedIndex struct {
 	*flat.Index
-	mu sync.Mutex // held during a write, and while writes are held up
+	mu sync.Mutex // held during a write, and while writes are paused
 }
 
 // Apply implements embedder.Index.
@@ -59,8 +58,8 @@ func (p *pausedIndex) Apply(ctx context.Context, changes []events.Change, throug
 	return p.Index.Apply(ctx, changes, through)
 }
 
-// otherModelError says that a setting names another model than a version was built with:
-// its file was replaced, or the program with the model that is compiled in.
+// otherModelError means that a setting names another model than the version's: the model's file
+// was replaced, or the program and its built-in model.
 type otherModelError struct {
 	version Version
 	found   embedder.Model
@@ -76,9 +75,9 @@ func (e *otherModelError) Error() string {
 }
 
 // openInstance opens the index of a version and, if wanted, its model. Without the model
-// searches go by words, and new documents wait for a version that can be embedded. After an
-// error nothing is left open.
-func (m *Manager) openInstance(ctx context.Context, v Version, withModel bool) (_ *Instance, err error) {
+// searches use words alone, and new documents wait for a version that can embed them. After
+// an error everything is closed again.
+func openInstance(ctx context.Context, c Config, v Version, withModel bool, isLive func(*Instance) bool) (_ *Instance, err error) {
 	in := &Instance{Version: v, metrics: prometheus.NewRegistry(), broken: make(chan error, 1)}
 	defer func() {
 		if err != nil {
@@ -86,25 +85,25 @@ func (m *Manager) openInstance(ctx context.Context, v Version, withModel bool) (
 		}
 	}()
 	if withModel {
-		if err := m.openModel(ctx, in); err != nil {
+		if err := in.openModel(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	if m.Searches {
-		if err := m.openIndex(ctx, in); err != nil {
+	if c.Searches {
+		if err := in.openIndex(ctx, c, isLive); err != nil {
 			return nil, err
 		}
 	}
-	if m.Embeds && withModel {
-		if err := m.openStage(in); err != nil {
+	if c.Embeds && withModel {
+		if err := in.openStage(c); err != nil {
 			return nil, err
 		}
 	}
-	return in, m.openSnapshot(in)
+	return in, in.openSnapshot(c)
 }
 
-func (m *Manager) openModel(ctx context.Context, in *Instance) error {
-	cfg, err := embedding.With(m.Settings, in.Setting, in.Dimensions)
+func (in *Instance) openModel(ctx context.Context, c Config) error {
+	cfg, err := embedding.With(c.Settings, in.Setting, in.Dimensions)
 	if err != nil {
 		return err
 	}
@@ -120,8 +119,7 @@ func (m *Manager) openModel(ctx context.Context, in *Instance) error {
 	return nil
 }
 
-// registerer is where the metrics of the version go. Those of the first version have no
-// label.
+// registerer registers the metrics of the version, with a label unless it is the first.
 func (in *Instance) registerer() prometheus.Registerer {
 	if in.Number == 1 {
 		return in.metrics
@@ -129,9 +127,9 @@ func (in *Instance) registerer() prometheus.Registerer {
 	return prometheus.WrapRegistererWith(prometheus.Labels{"index_version": strconv.Itoa(in.Number)}, in.metrics)
 }
 
-func (m *Manager) openIndex(ctx context.Context, in *Instance) (err error) {
+func (in *Instance) openIndex(ctx context.Context, c Config, isLive func(*Instance) bool) (err error) {
 	in.Index, err = flat.Open(ctx, flat.Config{
-		Path: m.folder(in.Number), Logger: m.Logger, Registerer: in.registerer(), WordsOnly: m.SearchesWeaviate(),
+		Path: folder(c.Settings.Data, in.Number), Logger: c.Logger, Registerer: in.registerer(), WordsOnly: c.searchesWeaviate(),
 	})
 	if err != nil {
 		return err
@@ -143,41 +141,38 @@ func (m *Manager) openIndex(ctx context.Context, in *Instance) (err error) {
 	}
 	in.writes = &pausedIndex{Index: in.Index}
 	deps := embedder.WriterDeps{
-		IndexVersion: in.Number, Index: in.writes, Searched: func() bool { return m.Live() == in }, Follower: m.Bus, Publisher: m.Bus, Logger: m.Logger, Registerer: in.registerer(),
-		Traces: m.Traces,
+		IndexVersion: in.Number, Index: in.writes, Searched: func() bool { return isLive(in) }, Follower: c.Bus, Publisher: c.Bus,
+		Logger: c.Logger, Registerer: in.registerer(), Traces: c.Traces,
 	}
-	if m.Shared {
-		repairer := stream.NewRepairer(stream.Deps{Follower: m.Bus, Publisher: m.Bus, Logger: m.Logger, Registerer: in.registerer()},
+	if c.Shared {
+		repairer := stream.NewRepairer(stream.Deps{Follower: c.Bus, Publisher: c.Bus, Logger: c.Logger, Registerer: in.registerer()},
 			events.ToolsRaw, events.ToolsStandardized, events.Embedded(in.Number))
 		deps.Observe, deps.Newest = repairer.Observe, in.Index.Version
-		in.services = append(in.services, rungroup.Service{Name: "order repair", Run: repairer.Run})
+		in.services = append(in.services, lifecycle.Service{Name: "order repair", Run: repairer.Run})
 	}
-	if in.writer, err = embedder.NewIndexWriter(deps); err != nil {
-		return err
-	}
-	in.services = append(in.services, rungroup.Service{Name: "index writer", Run: in.writer.Run})
+	in.writer = embedder.NewIndexWriter(deps)
+	in.services = append(in.services, lifecycle.Service{Name: "index writer", Run: in.writer.Run})
 	return nil
 }
 
-func (m *Manager) openStage(in *Instance) (err error) {
+func (in *Instance) openStage(c Config) (err error) {
 	var cache embedder.Cache
-	if in.Index != nil && !m.SearchesWeaviate() {
+	if in.Index != nil && !c.searchesWeaviate() {
 		cache = in.Index
 	}
 	in.stage, err = embedder.New(embedder.Config{IndexVersion: in.Number}, embedder.Deps{
-		Model: in.model, Cache: cache, Groups: m.Bus, Publisher: m.Bus, Logger: m.Logger, Registerer: in.registerer(),
-		Traces: m.Traces,
+		Model: in.model, Cache: cache, Groups: c.Bus, Publisher: c.Bus, Logger: c.Logger, Registerer: in.registerer(), Traces: c.Traces,
 	})
 	if err != nil {
 		return err
 	}
-	if m.Vectors != nil {
+	if c.Vectors != nil {
 		in.sink = newWeaviateSink(events.Embedded(in.Number), func(ctx context.Context) (*weaviate.Index, error) {
-			return weaviate.OpenIndex(ctx, m.Vectors, classOf(in.Version))
-		}, stream.Deps{Groups: m.Bus, Publisher: m.Bus, Logger: m.Logger, Registerer: in.registerer(), Traces: m.Traces})
-		in.services = append(in.services, rungroup.Service{Name: "weaviate sink", Run: in.sink.run})
+			return weaviate.OpenIndex(ctx, c.Vectors, classOf(in.Version))
+		}, stream.Deps{Groups: c.Bus, Publisher: c.Bus, Logger: c.Logger, Registerer: in.registerer(), Traces: c.Traces})
+		in.services = append(in.services, lifecycle.Service{Name: "weaviate sink", Run: in.sink.run})
 	}
-	in.services = append(in.services, rungroup.Service{Name: "embedder", Run: in.stage.Run})
+	in.services = append(in.services, lifecycle.Service{Name: "embedder", Run: in.stage.Run})
 	return nil
 }
 
@@ -186,18 +181,12 @@ func classOf(v Version) weaviate.Model {
 	return weaviate.Model{Name: v.Model, Dimensions: v.Dimensions}
 }
 
-// SearchesWeaviate reports whether vectors are searched in Weaviate, so that the index of
-// the process needs none.
-func (m *Manager) SearchesWeaviate() bool {
-	return m.Settings.Query.Vectors == config.VectorsWeaviate && m.Vectors != nil
-}
-
 // openSnapshot makes the snapshot that searches use.
-func (m *Manager) openSnapshot(in *Instance) error {
+func (in *Instance) openSnapshot(c Config) error {
 	if in.Index == nil {
 		return nil
 	}
-	in.Snapshot = query.Snapshot{Model: in.Model, Index: in.Index, Catalogue: in.Index, Embedder: absentModel{}}
+	in.Snapshot = search.Snapshot{Model: in.Model, Index: in.Index, Catalogue: in.Index, Embedder: absentModel{}}
 	if in.stage != nil {
 		in.Snapshot.Embedder = in.stage
 	} else if in.model != nil {
@@ -208,24 +197,24 @@ func (m *Manager) openSnapshot(in *Instance) error {
 		in.Snapshot.Embedder = encoder
 	}
 	_, in.Snapshot.EmbedsElsewhere = in.model.(endpoint)
-	if m.SearchesWeaviate() {
-		in.Snapshot.Index = weaviate.NewSearch(m.Vectors, in.Index, m.Logger)
+	if c.searchesWeaviate() {
+		in.Snapshot.Index = weaviate.NewSearch(c.Vectors, in.Index, c.Logger)
 	}
 	return nil
 }
 
-// absentModel stands for a model that cannot be loaded: searches go by words.
+// absentModel replaces a model that cannot be loaded: searches use words alone.
 type absentModel struct{}
 
-// Embed implements query.Embedder.
+// Embed implements search.Embedder.
 func (absentModel) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("the model of the index is not there")
 }
 
-// endpoint is a model of another process, which may be away.
+// endpoint is a model of another process, which may be down.
 type endpoint interface{ Ready(context.Context) error }
 
-// Ready asks the model, if it lies behind an endpoint.
+// Ready checks the model's endpoint, if it has one.
 func (in *Instance) Ready(ctx context.Context) error {
 	if away, ok := in.model.(endpoint); ok {
 		return away.Ready(ctx)
@@ -233,35 +222,28 @@ func (in *Instance) Ready(ctx context.Context) error {
 	return nil
 }
 
-// start makes the topic, and lets the services run until stop is called or one of them
-// fails.
-func (m *Manager) start(in *Instance) {
+// start creates the topic, retrying until it exists, and runs the services until stop is
+// called or one of them fails.
+func (in *Instance) start(c Config) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		m.createTopic(ctx, in.Number)
-		if ctx.Err() != nil {
-			return
+		warned := false
+		pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
+		if err := backoff.RetryNotify(func() error { return c.Bus.Create(ctx, events.Embedded(in.Number)) }, backoff.WithContext(pace, ctx), func(err error, _ time.Duration) {
+			if !warned {
+				c.Logger.Warn("cannot create the topic of an index version yet", "version", in.Number, "error", err)
+			}
+			warned = true
+		}); err != nil || ctx.Err() != nil {
+			return // only ctx ends the attempts
 		}
-		if err := rungroup.Run(ctx, in.services); err != nil {
+		if err := lifecycle.Run(ctx, in.services); err != nil {
 			in.broken <- err
 		}
 	}()
 	in.stop = func() { cancel(); <-ended }
-}
-
-// createTopic tries until the topic is there or ctx ends.
-func (m *Manager) createTopic(ctx context.Context, number int) {
-	warned := false
-	_ = backoff.RetryNotify(func() error { return m.Bus.Create(ctx, events.Embedded(number)) },
-		backoff.WithContext(backoff.NewExponentialBackOff(backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0)), ctx),
-		func(err error, _ time.Duration) {
-			if !warned {
-				m.Logger.Warn("the topic of an index version cannot be made yet", "version", number, "error", err)
-			}
-			warned = true
-		})
 }
 
 // halt ends the services, if they run.
@@ -272,8 +254,8 @@ func (in *Instance) halt() {
 	}
 }
 
-// leave notes that new searches use another instance: close waits for the earlier ones, of
-// every time that this instance was searched.
+// leave records that new searches use another instance. close then waits for the earlier
+// searches, also of previous times as the live instance.
 func (in *Instance) leave(wait func()) {
 	before := in.drained
 	in.drained = func() {
@@ -284,7 +266,7 @@ func (in *Instance) leave(wait func()) {
 	}
 }
 
-// close ends everything, once no search uses it.
+// close waits for searches and closes everything.
 func (in *Instance) close() error {
 	in.halt()
 	if in.drained != nil {
@@ -300,7 +282,7 @@ func (in *Instance) close() error {
 	return errors.Join(errs...)
 }
 
-// entities counts what the index shows, of all tenants.
+// entities counts the tools and providers of all tenants in the index.
 func (in *Instance) entities() int {
 	if in == nil || in.Index == nil {
 		return 0

@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"io"
@@ -12,17 +12,19 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/weaviate"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // A service that is halted may ask for the live instance before it ends.
 func TestHaltingWaitsWithoutTheLock(t *testing.T) {
-	in := &Instance{}
-	m := &Manager{live: in, instances: map[int]*Instance{0: in}}
+	in, all := &Instance{}, newInstances()
+	all.add(in)
+	all.setLive(in)
 	halted := false
-	in.stop = func() { halted = m.Live() == in }
-	m.halt()
+	in.stop = func() { _, live := all.all(); halted = live == in }
+	all.halt()
 	if !halted {
 		t.Error("the services of the instance go on")
 	}
@@ -42,16 +44,18 @@ func TestClosingWaitsForEverySearch(t *testing.T) {
 // nobody.
 func TestClosingWaitsForWhoeverUsesAVersion(t *testing.T) {
 	in := &Instance{Version: Version{Number: 2}, Index: &flat.Index{}}
-	m := &Manager{instances: map[int]*Instance{2: in, 3: {}}}
-	if _, _, ok := m.Use(3); ok {
+	all := newInstances()
+	all.add(in)
+	all.add(&Instance{Version: Version{Number: 3}})
+	if _, _, ok := all.use(3); ok {
 		t.Error("a version is used that has no index here")
 	}
-	_, release, ok := m.Use(2)
+	_, release, ok := all.use(2)
 	if !ok {
 		t.Fatal("the version is not there")
 	}
-	m.forget(in)
-	if _, _, ok := m.Use(2); ok {
+	all.remove(in)
+	if _, _, ok := all.use(2); ok {
 		t.Error("a version is used that was given up")
 	}
 	var used atomic.Bool
@@ -80,21 +84,16 @@ func TestAClassOfAModelInUseStays(t *testing.T) {
 		_, _ = io.WriteString(rw, `{}`)
 	}))
 	defer w.Close()
-	vectors, err := weaviate.New(weaviate.Config{URL: w.URL, GRPC: "127.0.0.1:1", Alias: "Tool"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	vectors := check.Value(weaviate.New(weaviate.Config{URL: w.URL, GRPC: "127.0.0.1:1", Alias: "Tool"}))(t)
 	defer vectors.Close()
 	inUse := First(Version{Setting: "b", Model: "b", Dimensions: 8})
 	a, b := Version{Number: 7, Model: "a", Dimensions: 8}, Version{Number: 8, Model: "b", Dimensions: 8}
 	unknown := Version{Number: 6} // it never was more than planned
 	plan := inUse
 	plan.Retired = []Version{unknown, a, b}
-	m := &Manager{Plan: NewPlanStore(nil, inUse, "", slog.New(slog.DiscardHandler)), Config: Config{Vectors: vectors}}
+	r := &retirer{plan: NewPlanStore(nil, inUse, "", slog.New(slog.DiscardHandler)), cfg: Config{Vectors: vectors}, instances: newInstances()}
 	for number := range 9 {
-		if err := m.dropClass(t.Context(), plan, number); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, r.dropClass(t.Context(), plan, number))
 	}
 	if !slices.Equal(dropped, []string{vectors.ClassOf(classOf(a))}) {
 		t.Errorf("dropped %v, of which %s is of a model in use", dropped, vectors.ClassOf(classOf(b)))

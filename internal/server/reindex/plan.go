@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"encoding/json"
@@ -10,31 +10,31 @@ import (
 // PlanSchema is the newest version of Plan.
 const PlanSchema = 1
 
-// Version is an index of one embedding model. Two of them stand beside each other while
-// the model changes (blue/green).
+// Version is an index of one embedding model. A change of the model keeps two versions up to
+// date until searches have switched (blue/green).
 type Version struct {
-	Number     int    `json:"number" doc:"Of the index version."`
-	Setting    string `json:"setting,omitempty" doc:"As in embedder.model."`
+	Number     int    `json:"number" doc:"Number of the index version."`
+	Setting    string `json:"setting,omitempty" doc:"Model, as in embedder.model."`
 	Model      string `json:"model,omitempty" doc:"Name that the model has in vectors; absent until it was loaded once."`
-	Dimensions int    `json:"dimensions,omitempty" doc:"Of its vectors."`
+	Dimensions int    `json:"dimensions,omitempty" doc:"Dimensions of its vectors."`
 }
 
-// Plan says which index versions are kept up to date, and which of them searches are to
-// use. It is a value: its methods return another plan.
+// Plan lists the index versions to keep up to date, and names the one that searches are to use. It
+// is a value: its methods return another plan.
 type Plan struct {
 	Schema   int       `json:"schema"`
-	Last     int       `json:"last"`   // highest number given so far
+	Last     int       `json:"last"`   // highest number so far
 	Live     int       `json:"live"`   // number of the version that searches use
-	Target   int       `json:"target"` // number of the version that searches are to use
+	Target   int       `json:"target"` // number of the version that searches will switch to
 	Versions []Version `json:"versions"`
-	Retired  []Version `json:"retired,omitempty"` // the versions that were given up last, the newest at the end
+	Retired  []Version `json:"retired,omitempty"` // the last retired versions, newest last
 }
 
-// maxRetired is how many retired versions a plan names: more than processes that
-// are away for a while have yet to clean up after.
+// maxRetired is how many retired versions a plan lists, so that a process that was down for
+// a while can still remove them.
 const maxRetired = 8
 
-// The ways in which a plan refuses to be changed.
+// The errors of a change of the plan.
 var (
 	ErrSame     = errors.New("searches use this model, or are about to")
 	ErrNoOther  = errors.New("there is no other index version")
@@ -59,8 +59,8 @@ func (p Plan) Find(number int) (Version, bool) {
 // Has reports whether the plan has a version of that number.
 func (p Plan) Has(number int) bool { _, ok := p.Find(number); return ok }
 
-// Next makes a version of a model the target: the one that is there, else a
-// new one, beside which only the live one is kept.
+// Next makes a version of a model the target. If the plan lacks the model, it adds a new version
+// and retires every other version except the live one.
 func (p Plan) Next(g Version) (Plan, error) {
 	for _, other := range p.Versions {
 		switch {
@@ -78,8 +78,8 @@ func (p Plan) Next(g Version) (Plan, error) {
 	return p.keep(live, g), nil
 }
 
-// Back makes the other version the target: of an upgrade that is under way
-// the one that is searched still, else the one before.
+// Back makes the other version the target: during an upgrade the live version, otherwise the
+// previous one.
 func (p Plan) Back() (Plan, error) {
 	other, ok := p.other()
 	if !ok {
@@ -89,7 +89,7 @@ func (p Plan) Back() (Plan, error) {
 	return p, nil
 }
 
-// Finish retires the version that is not searched.
+// Finish retires the version that searches do not use.
 func (p Plan) Finish() (Plan, error) {
 	if p.Target != p.Live {
 		return p, ErrBuilding
@@ -101,7 +101,7 @@ func (p Plan) Finish() (Plan, error) {
 	return p.keep(target), nil
 }
 
-// keep retires all versions but these.
+// keep retires all other versions.
 func (p Plan) keep(kept ...Version) Plan {
 	retired := slices.Clone(p.Retired)
 	for _, g := range p.Versions {
@@ -113,7 +113,7 @@ func (p Plan) keep(kept ...Version) Plan {
 	return p
 }
 
-// other is the version that is not the target.
+// other returns the version that is not the target.
 func (p Plan) other() (Version, bool) {
 	i := slices.IndexFunc(p.Versions, func(g Version) bool { return g.Number != p.Target })
 	if i < 0 {
@@ -122,7 +122,7 @@ func (p Plan) other() (Version, bool) {
 	return p.Versions[i], true
 }
 
-// Switched notes that searches use a version now, if it is the target.
+// Switched makes a version the live one, if it is the target.
 func (p Plan) Switched(number int) Plan {
 	if number == p.Target {
 		p.Live = number
@@ -130,8 +130,7 @@ func (p Plan) Switched(number int) Plan {
 	return p
 }
 
-// Learned notes what a version's model turned out to be, where that is not
-// known.
+// Learned sets the model of a version, unless it is known.
 func (p Plan) Learned(number int, model string, dimensions int) Plan {
 	p.Versions = slices.Clone(p.Versions)
 	for i := range p.Versions {
@@ -142,7 +141,7 @@ func (p Plan) Learned(number int, model string, dimensions int) Plan {
 	return p
 }
 
-// validate checks what the rest relies on.
+// validate checks the invariants of a plan.
 func (p Plan) validate() error {
 	if p.Schema < 1 || p.Schema > PlanSchema {
 		return fmt.Errorf("plan of schema %d, this program reads 1 to %d", p.Schema, PlanSchema)

@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"errors"

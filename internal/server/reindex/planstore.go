@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/wholefile"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/files"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 )
 
-// The plan's place in the store.
+// The key of the plan in the store.
 const (
 	KeyPrefix = "index."
 	planKey   = KeyPrefix + "plan"
@@ -30,7 +30,7 @@ type Bucket interface {
 	Watch(ctx context.Context, prefix string, fn func(stream.Entry) error) error
 }
 
-// PlanStore knows the plan as this process read it last. Its methods may be called
+// PlanStore holds the plan as this process last read it. Its methods may be called
 // concurrently.
 type PlanStore struct {
 	bucket Bucket
@@ -45,14 +45,14 @@ type PlanStore struct {
 	changed chan struct{} // closed with the next change
 }
 
-// saved is what a process keeps on disk.
+// saved is the content of the file.
 type saved struct {
 	Plan    Plan `json:"plan"`
 	Serving int  `json:"serving,omitempty"` // the version that this process searched last
 }
 
-// NewPlanStore returns a store that begins with the plan in file, or with first where there
-// is no file. Without the name of a file it keeps nothing on disk.
+// NewPlanStore returns a store with the plan of file, or with first if the file does not
+// exist. If file is empty, the store saves nothing.
 func NewPlanStore(bucket Bucket, first Plan, file string, log *slog.Logger) *PlanStore {
 	p := &PlanStore{bucket: bucket, file: file, log: log, saved: saved{Plan: first}, changed: make(chan struct{})}
 	if file == "" {
@@ -69,7 +69,7 @@ func NewPlanStore(bucket Bucket, first Plan, file string, log *slog.Logger) *Pla
 	if err == nil {
 		err = k.Plan.validate()
 	}
-	if err != nil { // the bucket has it
+	if err != nil { // the bucket still has the plan
 		log.Warn("the saved plan of index versions cannot be read", "file", file, "error", err)
 		return p
 	}
@@ -77,8 +77,8 @@ func NewPlanStore(bucket Bucket, first Plan, file string, log *slog.Logger) *Pla
 	return p
 }
 
-// Known reports whether the plan was saved or read: else it follows from the settings of
-// this process.
+// Known reports whether the plan was saved or read: otherwise it follows from the settings of this
+// process.
 func (p *PlanStore) Known() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *PlanStore) Changed() <-chan struct{} {
 	return p.changed
 }
 
-// Read reads the plan from the bucket, which may have none.
+// Read reads the plan from the bucket. It is not an error if the bucket has no plan.
 func (p *PlanStore) Read(ctx context.Context) error {
 	e, err := p.bucket.Get(ctx, planKey)
 	if errors.Is(err, stream.ErrNotFound) {
@@ -128,7 +128,7 @@ func (p *PlanStore) Read(ctx context.Context) error {
 	return p.receive(ctx, e)
 }
 
-// Begin writes the first plan where the bucket has none, and else adopts the plan there.
+// Begin writes the first plan if the bucket has no plan, and otherwise adopts the plan there.
 func (p *PlanStore) Begin(ctx context.Context, first Plan) error {
 	_, err := p.change(ctx, func(_ Plan, there bool) (Plan, bool, error) {
 		if own, _ := p.Plan(); p.Known() {
@@ -139,8 +139,8 @@ func (p *PlanStore) Begin(ctx context.Context, first Plan) error {
 	return err
 }
 
-// Change writes what fn makes of the plan in the bucket, and returns it. It calls fn again
-// if another process wrote in between.
+// Change applies fn to the plan in the bucket and returns the result. It calls fn again if
+// another process wrote in between.
 func (p *PlanStore) Change(ctx context.Context, fn func(Plan) (Plan, error)) (Plan, error) {
 	return p.change(ctx, func(now Plan, _ bool) (Plan, bool, error) {
 		next, err := fn(now)
@@ -192,8 +192,8 @@ func (p *PlanStore) write(ctx context.Context, next Plan, revision uint64, there
 	return p.bucket.Create(ctx, planKey, raw)
 }
 
-// receive adopts an entry of the bucket. A plan that gave fewer numbers than the known plan
-// is that of a bucket that lost its data: it gets the known plan.
+// receive adopts an entry of the bucket. If the plan in it has a lower last number than the
+// known plan, the bucket lost its data, and receive writes the known plan to it.
 func (p *PlanStore) receive(ctx context.Context, e stream.Entry) error {
 	if e.Key != planKey || e.Value == nil {
 		return nil
@@ -248,7 +248,7 @@ func (p *PlanStore) save() {
 	}
 	raw, err := json.MarshalIndent(p.saved, "", "\t")
 	if err == nil {
-		err = wholefile.Write(p.file, raw, 0o600)
+		err = files.Write(p.file, raw, 0o600)
 	}
 	if err != nil {
 		p.log.Warn("the plan of index versions cannot be saved", "error", err)
@@ -257,9 +257,9 @@ func (p *PlanStore) save() {
 
 // Run watches the plan until ctx ends. While the bucket is away the known plan holds.
 func (p *PlanStore) Run(ctx context.Context) error {
-	var state health.State
+	var state lifecycle.Health
 	stream.WatchAgain(ctx, p.bucket, KeyPrefix, func(e stream.Entry) error { return p.receive(ctx, e) }, func(err error) {
-		state.Note(ctx, p.log, err, "the plan of index versions cannot be watched, the last known plan holds", "the plan of index versions is watched again")
+		state.LogChange(ctx, p.log, err, "the plan of index versions cannot be watched, the last known plan holds", "the plan of index versions is watched again")
 	})
 	return nil
 }

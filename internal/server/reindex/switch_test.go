@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"context"
@@ -10,28 +10,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/flat"
-	"github.com/toolstream/toolstream/internal/adapter/weaviate"
+	"github.com/toolstream/toolstream/internal/changes/deadletter"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/deadletter"
+	"github.com/toolstream/toolstream/internal/engine/flat"
+	"github.com/toolstream/toolstream/internal/engine/weaviate"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
+	"github.com/toolstream/toolstream/services/query/search"
 )
-
-func TestBehindCountsEveryPartition(t *testing.T) {
-	for _, tc := range []struct {
-		at, ends map[int]uint64
-		want     uint64
-	}{
-		{nil, nil, 0}, {nil, map[int]uint64{0: 3, 1: 2}, 5}, {map[int]uint64{0: 3}, map[int]uint64{0: 3, 1: 0}, 0},
-		{map[int]uint64{0: 9, 1: 1}, map[int]uint64{0: 3, 1: 2}, 1}, // a position may lie behind the end of compacted records
-	} {
-		if got := behind(tc.at, tc.ends); got != tc.want {
-			t.Errorf("%v of %v: %d, want %d", tc.at, tc.ends, got, tc.want)
-		}
-	}
-}
 
 // place is a bus on which stages have come to a place, and its dead letters.
 type place struct {
@@ -61,13 +49,10 @@ func (p *place) Of(string) []deadletter.Letter { return p.letters }
 // instance is an index version without services.
 func instance(t *testing.T, number int) *Instance {
 	t.Helper()
-	index, err := flat.Open(t.Context(), flat.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := check.Value(flat.Open(t.Context(), flat.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))(t)
 	t.Cleanup(func() { _ = index.Close() })
 	in := &Instance{Version: Version{Number: number, Model: "m"}, Index: index, writes: &pausedIndex{Index: index}}
-	in.Snapshot = query.Snapshot{Model: "m", Index: index, Catalogue: index}
+	in.Snapshot = search.Snapshot{Model: "m", Index: index, Catalogue: index}
 	return in
 }
 
@@ -78,29 +63,30 @@ func write(t *testing.T, in *Instance, revision, offset uint64) {
 		Schema: events.ChangeSchema, Ref: toolA, Version: schema.Version{Revision: revision}, Op: events.OpUpsert,
 		Document: &schema.Document{Name: "a"}, Vectors: &events.Vectors{Model: "m", Dimensions: 2, Name: events.Vector{1, 0}},
 	}
-	if err := in.Index.Apply(t.Context(), []events.Change{c}, map[int]uint64{0: offset}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, in.Index.Apply(t.Context(), []events.Change{c}, map[int]uint64{0: offset}))
 }
 
 var toolA = schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: "a"}
 
-// between returns a manager that is to switch from the first instance to the second.
-func between(t *testing.T, bus *place, live, next *Instance) *Manager {
+// between returns a switcher from the first instance to the second.
+func between(t *testing.T, bus *place, live, next *Instance) *switcher {
 	t.Helper()
-	m := &Manager{
-		Config:      Config{Bus: bus, Logger: slog.New(slog.DiscardHandler)},
-		Plan:        NewPlanStore(nil, First(Version{Setting: "m"}), "", slog.New(slog.DiscardHandler)),
-		DeadLetters: bus, attempts: map[string]*attempt{}, instances: map[int]*Instance{1: live, 2: next}, live: live,
-		problems: map[int]string{}, progress: map[int]progress{},
+	log := slog.New(slog.DiscardHandler)
+	s := &switcher{
+		cfg:  Config{Bus: bus, Logger: log},
+		plan: NewPlanStore(nil, First(Version{Setting: "m"}), "", log), deadLetters: bus, instances: newInstances(), retries: newRetries(log),
 	}
+	s.instances.add(live)
+	s.instances.add(next)
+	s.instances.setLive(live)
 	var err error
-	m.Query, err = query.New(query.Config{}, query.Deps{Snapshot: live.Snapshot, Logger: m.Logger, Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	s.service, err = query.New(search.Config{}, query.Deps{Snapshot: live.Snapshot, Logger: log, Registerer: prometheus.NewRegistry()})
+	check.OK(t, err)
+	return s
 }
+
+// searched returns the instance that searches use.
+func (s *switcher) searched() *Instance { _, live := s.instances.all(); return live }
 
 // Searches change at the moment at which the next version has everything, and until then
 // the live index, which they still use, is not written: no tool goes back.
@@ -109,19 +95,19 @@ func TestSearchesChangeWhenTheNextVersionHasEverything(t *testing.T) {
 	live, next := instance(t, 1), instance(t, 2)
 	write(t, live, 2, 2)
 	write(t, next, 1, 1)
-	m := between(t, bus, live, next)
+	s := between(t, bus, live, next)
 	done := make(chan error, 1)
-	go func() { done <- m.switchWhenComplete(t.Context(), live, next) }()
+	go func() { done <- s.switchWhenComplete(t.Context(), live, next) }()
 	for live.writes.mu.TryLock() {
 		live.writes.mu.Unlock()
 		runtime.Gosched()
 	}
-	if m.Live() != live {
+	if s.searched() != live {
 		t.Error("searches use a version that lacks a record")
 	}
 	write(t, next, 2, 2)
-	if err := <-done; err != nil || m.Live() != next {
-		t.Errorf("searches use version %d, %v", m.Live().Number, err)
+	if err := <-done; err != nil || s.searched() != next {
+		t.Errorf("searches use version %d, %v", s.searched().Number, err)
 	}
 	if !live.writes.mu.TryLock() || !next.writes.mu.TryLock() {
 		t.Error("an index is still not written")
@@ -135,9 +121,9 @@ func TestSearchesStayWhereTheNextVersionFallsBehind(t *testing.T) {
 		"its stage": {ends: 2, committed: 1},
 		"its index": {ends: 2, committed: 2},
 	} {
-		m := between(t, bus, live, next)
+		s := between(t, bus, live, next)
 		synctest.Test(t, func(t *testing.T) {
-			if err := m.switchWhenComplete(t.Context(), live, next); !errors.Is(err, errBehind) || m.Live() != live {
+			if err := s.switchWhenComplete(t.Context(), live, next); !errors.Is(err, errBehind) || s.searched() != live {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -163,11 +149,11 @@ func TestADeadLetterOfAnOlderDocumentHoldsNothingUp(t *testing.T) {
 	} {
 		next := instance(t, 2)
 		write(t, next, tc.have, 1)
-		m := between(t, &place{letters: []deadletter.Letter{tc.letter}}, instance(t, 1), next)
-		if n, err := m.dead(t.Context(), next); err != nil || n != tc.want {
+		s := between(t, &place{letters: []deadletter.Letter{tc.letter}}, instance(t, 1), next)
+		if n, err := s.dead(t.Context(), next); err != nil || n != tc.want {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
-		near, err := m.near(t.Context(), next)
+		near, err := s.near(t.Context(), next)
 		if err != nil || near != (tc.want == 0) {
 			t.Errorf("%s: near %v, %v", name, near, err)
 		}
@@ -179,15 +165,15 @@ func TestADeadLetterOfAnOlderDocumentHoldsNothingUp(t *testing.T) {
 func TestSearchesWaitForWeaviate(t *testing.T) {
 	next := instance(t, 2)
 	bus := &place{ends: 5000, committed: 5000}
-	m := between(t, bus, instance(t, 1), next)
-	m.Vectors, m.Settings.Query.Vectors = &weaviate.Client{}, config.VectorsWeaviate
+	s := between(t, bus, instance(t, 1), next)
+	s.cfg.Vectors, s.cfg.Settings.Query.Vectors = &weaviate.Client{}, config.VectorsWeaviate
 	for i, at := range []struct {
 		index, weaviate uint64
 		want            bool
 	}{{1, 0, false}, {5000, 1, false}, {5001, 4999, false}, {5002, 5000, true}} {
 		write(t, next, uint64(i+1), at.index)
 		bus.weaviate = at.weaviate
-		if near, err := m.near(t.Context(), next); err != nil || near != at.want {
+		if near, err := s.near(t.Context(), next); err != nil || near != at.want {
 			t.Errorf("index at %d, Weaviate at %d: near %v, %v", at.index, at.weaviate, near, err)
 		}
 	}
@@ -197,14 +183,14 @@ func TestSearchesWaitForWeaviate(t *testing.T) {
 func TestSearchesLeaveARetiredVersionAtOnce(t *testing.T) {
 	live, second, third := instance(t, 1), instance(t, 2), instance(t, 3)
 	write(t, second, 1, 2000)
-	m := between(t, &place{ends: 2000, committed: 2000}, live, second)
-	m.instances[3] = third
+	s := between(t, &place{ends: 2000, committed: 2000}, live, second)
+	s.instances.add(third)
 	plan := Plan{Last: 3, Live: 1, Target: 3, Versions: []Version{{Number: 1}, {Number: 3}}}
-	if m.approach(t.Context(), plan) || m.Live() != live {
-		t.Errorf("searches use version %d, the plan has the one before", m.Live().Number)
+	if s.approach(t.Context(), plan) || s.searched() != live {
+		t.Errorf("searches use version %d, the plan has the one before", s.searched().Number)
 	}
 	plan.Live, plan.Versions = 2, []Version{{Number: 2}, {Number: 3}}
-	if m.approach(t.Context(), plan) || m.Live() != second {
-		t.Errorf("searches use version %d", m.Live().Number)
+	if s.approach(t.Context(), plan) || s.searched() != second {
+		t.Errorf("searches use version %d", s.searched().Number)
 	}
 }

@@ -1,4 +1,4 @@
-package indexmgr
+package reindex
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/adapter/weaviate"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/weaviate"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
 // WeaviateGroup is the consumer group that writes vectors to Weaviate.
 const WeaviateGroup = "weaviate"
 
-// weaviateSink writes what was embedded to Weaviate. Members of the group share the
+// weaviateSink writes embedded changes to Weaviate. Members of the group share the
 // partitions, so that each entity has one writer.
 type weaviateSink struct {
 	open func(context.Context) (*weaviate.Index, error)
@@ -28,7 +28,7 @@ type weaviateSink struct {
 
 func newWeaviateSink(topic events.Topic, open func(context.Context) (*weaviate.Index, error), d stream.Deps) *weaviateSink {
 	s := &weaviateSink{open: open}
-	s.loop = stream.New(stream.Stage{Name: WeaviateGroup, Topic: topic, Handler: s}, d)
+	s.loop = stream.New(stream.Stage{Name: WeaviateGroup, Topic: topic, Handler: s.handle}, d)
 	return s
 }
 
@@ -39,15 +39,14 @@ func (s *weaviateSink) run(ctx context.Context) error {
 	g.Go(func() error { return s.loop.Run(ctx) })
 	g.Go(func() error {
 		pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(10*time.Second), backoff.WithMaxElapsedTime(0))
-		_ = backoff.Retry(func() error { return s.apply(ctx, nil) }, backoff.WithContext(pace, ctx)) // the loop says why it fails
+		_ = backoff.Retry(func() error { return s.apply(ctx, nil) }, backoff.WithContext(pace, ctx)) // the loop reports its failures
 		return nil
 	})
 	return g.Wait()
 }
 
-// Handle writes a batch. Weaviate may be away at the start: then all of it is
-// tried again.
-func (s *weaviateSink) Handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
+// handle writes a batch. If Weaviate cannot be reached, the whole batch is tried again.
+func (s *weaviateSink) handle(ctx context.Context, msgs []stream.Message) []stream.Outcome {
 	out := make([]stream.Outcome, len(msgs))
 	var changes []events.Change
 	var from []int // the place of each change in msgs
@@ -71,7 +70,7 @@ func (s *weaviateSink) Handle(ctx context.Context, msgs []stream.Message) []stre
 	return out
 }
 
-// forget drops what is known of a tenant.
+// forget drops the cached state of a tenant.
 func (s *weaviateSink) forget(tenant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -36,42 +37,35 @@ func (p *place) accept(t *testing.T, id string, ago time.Duration, headers map[s
 		Schema: events.ChangeSchema, Op: events.OpDelete, Accepted: time.Now().Add(-ago),
 		Ref: schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: id},
 	}
-	value, err := events.Encode(&change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: events.Key(change.Ref), Value: value, Headers: headers}); err != nil {
-		t.Fatal(err)
-	}
+	value := check.Value(events.Encode(&change))(t)
+	check.OK(t, p.Publish(t.Context(), stream.Message{Topic: events.ToolsRaw, Key: events.Key(change.Ref), Value: value, Headers: headers}))
 }
 
 // drain lets the reader come to the end.
 func (p *place) drain(t *testing.T) {
 	t.Helper()
-	ends, err := p.End(t.Context(), events.ToolsRaw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.at = ends
+	p.at = check.Value(p.End(t.Context(), events.ToolsRaw))(t)
 }
 
-func newTestBacklog(p *place, names *[]string) *Backlog {
-	return &Backlog{bus: p, log: slog.New(slog.DiscardHandler), metrics: newBacklogMetrics(prometheus.NewRegistry()), oldest: map[string]time.Time{}, places: map[string]places{}, stages: func() []stage {
+// newTestBacklog returns a backlog of stages on a bus. The test may change the stages.
+func newTestBacklog(names ...string) (*place, *Backlog) {
+	p := &place{Bus: streamtest.NewPartitionedBus(2), at: map[int]uint64{}}
+	return p, newBacklog(p, func() []stage {
 		var stages []stage
-		for _, name := range *names {
+		for _, name := range names {
 			stages = append(stages, stage{name, events.ToolsRaw, func(ctx context.Context) (map[int]uint64, error) { return p.Committed(ctx, events.ToolsRaw, name) }})
 		}
 		return stages
-	}}
+	}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 }
 
 func wantBacklog(t *testing.T, b *Backlog, stage string, age time.Duration, records int) {
 	t.Helper()
 	b.measure(t.Context())
-	if got := valueOf(t, b.metrics.age.WithLabelValues(stage)); got != age.Seconds() {
+	if got := valueOf(t, b.age.WithLabelValues(stage)); got != age.Seconds() {
 		t.Errorf("the oldest change is of %g s ago, want %g", got, age.Seconds())
 	}
-	if got := valueOf(t, b.metrics.records.WithLabelValues(stage, string(events.ToolsRaw))); got != float64(records) {
+	if got := valueOf(t, b.records.WithLabelValues(stage, string(events.ToolsRaw))); got != float64(records) {
 		t.Errorf("%g records wait, want %d", got, records)
 	}
 }
@@ -104,8 +98,7 @@ func valueOf(t *testing.T, g prometheus.Collector) float64 {
 // everything is done.
 func TestTheOldestChangeAgesUntilItIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stages := &place{Bus: streamtest.NewPartitionedBus(2), at: map[int]uint64{}}, []string{"standardizer"}
-		b := newTestBacklog(p, &stages)
+		p, b := newTestBacklog("standardizer")
 		wantBacklog(t, b, "standardizer", 0, 0)
 		for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // in both partitions
 			p.accept(t, id, time.Minute, nil)
@@ -123,15 +116,14 @@ func TestTheOldestChangeAgesUntilItIsDone(t *testing.T) {
 // An outage stops neither the clock nor what was known, and is seen.
 func TestTheOldestChangeAgesThroughAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stages := &place{Bus: streamtest.NewPartitionedBus(2), at: map[int]uint64{}}, []string{"standardizer"}
-		b := newTestBacklog(p, &stages)
+		p, b := newTestBacklog("standardizer")
 		p.accept(t, "a", 0, nil)
 		wantBacklog(t, b, "standardizer", 0, 1)
-		looked := valueOf(t, b.metrics.measured)
+		looked := valueOf(t, b.measured)
 		p.away = errors.New("away")
 		time.Sleep(time.Hour)
 		wantBacklog(t, b, "standardizer", time.Hour, 1)
-		if got := valueOf(t, b.metrics.measured); got != looked || looked == 0 {
+		if got := valueOf(t, b.measured); got != looked || looked == 0 {
 			t.Errorf("looked at %g, and at %g in vain", looked, got)
 		}
 	})
@@ -139,10 +131,9 @@ func TestTheOldestChangeAgesThroughAnOutage(t *testing.T) {
 
 // What is made anew was accepted long ago, an index that is new lacks everything,
 // and neither says that changes are slow.
-func TestOldNewsAreNotLate(t *testing.T) {
+func TestRefreshedDocumentsAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stages := &place{Bus: streamtest.NewPartitionedBus(2), at: map[int]uint64{}}, []string{"standardizer"}
-		b := newTestBacklog(p, &stages)
+		p, b := newTestBacklog("standardizer")
 		p.accept(t, "a", 1000*time.Hour, map[string]string{events.HeaderRefresh: "prompt"})
 		time.Sleep(time.Minute)
 		wantBacklog(t, b, "standardizer", time.Minute, 1)
@@ -157,12 +148,12 @@ func TestOldNewsAreNotLate(t *testing.T) {
 // Once another index version is searched, the stages of the one before are not on the
 // way.
 func TestStagesThatAreLeftAreForgotten(t *testing.T) {
-	p, stages := &place{Bus: streamtest.NewPartitionedBus(2), at: map[int]uint64{}}, []string{"embedder"}
-	b := newTestBacklog(p, &stages)
+	stages := []string{"embedder"}
+	_, b := newTestBacklog(stages...)
 	b.measure(t.Context())
-	stages = []string{"embedder-2"}
+	stages[0] = "embedder-2"
 	b.measure(t.Context())
-	if ages, records := len(seriesOf(b.metrics.age)), len(seriesOf(b.metrics.records)); ages != 1 || records != 1 {
+	if ages, records := len(seriesOf(b.age)), len(seriesOf(b.records)); ages != 1 || records != 1 {
 		t.Errorf("%d ages and %d lags of one stage", ages, records)
 	}
 }

@@ -14,31 +14,22 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Dependency is something that a process needs of others.
+// Dependency is a server or service that a process needs.
 type Dependency struct {
 	Name    string `json:"name"`
-	Address string `json:"address,omitempty" doc:"Where it is."`
-	OK      bool   `json:"ok" doc:"It answers."`
-	Problem string `json:"problem,omitempty" doc:"Why it does not."`
-	Setting string `json:"setting" doc:"That names it."`
+	Address string `json:"address,omitempty" doc:"Address of the dependency."`
+	OK      bool   `json:"ok" doc:"The dependency answers."`
+	Problem string `json:"problem,omitempty" doc:"Why the dependency does not answer."`
+	Setting string `json:"setting" doc:"Setting that names the dependency."`
 }
 
-// Check is a dependency, and how it is asked whether it answers.
+// Check asks a dependency whether it answers.
 type Check struct {
 	Name, Address, Setting string
 	Ask                    func(context.Context) error
 }
 
-func (c Check) run(ctx context.Context) Dependency {
-	d := Dependency{Name: c.Name, Address: c.Address, Setting: c.Setting}
-	if err := answered(ctx, func() error { return c.Ask(ctx) }); err != nil {
-		d.Problem = err.Error()
-	}
-	d.OK = d.Problem == ""
-	return d
-}
-
-// answered is what ask returns, or an error if it does not return before ctx ends.
+// answered returns the result of ask, or an error if ctx ends before.
 func answered(ctx context.Context, ask func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- ask() }()
@@ -71,7 +62,7 @@ func PeerReady(ctx context.Context, client *http.Client, address string) error {
 	return errors.New(said.Detail)
 }
 
-// Address returns addresses, separated by commas, without what may be secret in them.
+// Address returns addresses, separated by commas, without user and query, which may be secret.
 func Address(addresses string) string {
 	var out []string
 	for address := range strings.SplitSeq(addresses, ",") {
@@ -83,21 +74,19 @@ func Address(addresses string) string {
 	return strings.Join(out, ",")
 }
 
-// How often a health check asks at most, and for how long the dependency may fail to
-// answer before that counts.
 const (
-	healthEvery   = time.Second
-	healthTimeout = 2 * time.Second
-	healthPause   = 300 * time.Millisecond
+	healthEvery   = time.Second            // results are cached for so long
+	healthTimeout = 2 * time.Second        // until a failure counts
+	healthPause   = 300 * time.Millisecond // between two tries
 )
 
-// HealthCheck tells whether a dependency answers. Callers in between get the last
-// result. A failure is asked again until the timeout before it counts.
+// HealthCheck checks whether a dependency answers. It caches the result, and retries until the
+// timeout before a failure counts.
 type HealthCheck struct {
 	Name string
 	Ask  func(context.Context) error
 
-	mu    sync.Mutex // guards the others, and lets one caller ask at a time
+	mu    sync.Mutex // guards what follows; held while a caller asks
 	asked time.Time
 	err   error
 }
@@ -106,25 +95,20 @@ type HealthCheck struct {
 func (c *HealthCheck) Ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asked.IsZero() || time.Since(c.asked) >= healthEvery {
-		c.err = c.ask()
-		c.asked = time.Now()
+	if !c.asked.IsZero() && time.Since(c.asked) < healthEvery {
+		return c.err
 	}
-	return c.err
-}
-
-func (c *HealthCheck) ask() error {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
-	for {
-		err := c.Ask(ctx)
-		if err == nil {
-			return nil
-		}
+	for c.err = c.Ask(ctx); c.err != nil; c.err = c.Ask(ctx) {
 		select {
 		case <-time.After(healthPause):
+			continue
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", c.Name, err)
 		}
+		c.err = fmt.Errorf("%s does not answer: %w", c.Name, c.err)
+		break
 	}
+	c.asked = time.Now()
+	return c.err
 }

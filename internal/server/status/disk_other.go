@@ -2,5 +2,5 @@
 
 package status
 
-// diskOf returns nil: the system does not say how full a disk is.
+// diskOf returns nil: the system does not report disk usage.
 func diskOf(string) *Disk { return nil }

@@ -4,7 +4,7 @@ package status
 
 import "syscall"
 
-// diskOf returns the file system of a folder, nil where the system does not say.
+// diskOf returns the file system of a folder, or nil if the system does not report it.
 func diskOf(folder string) *Disk {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {

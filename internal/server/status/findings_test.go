@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// well is the status of a deployment that nothing is wrong with.
+// well returns the status of a healthy deployment.
 func well() Status {
 	works := 2
 	return Status{
@@ -34,7 +34,7 @@ func judged(s Status) (f findings) {
 	return f
 }
 
-func TestDoctorFindsNothingWrongWhereNothingIs(t *testing.T) {
+func TestAHealthyDeploymentHasNoFindings(t *testing.T) {
 	for _, f := range judged(well()) {
 		if !f.OK || f.Note || f.Remedy != "" {
 			t.Errorf("%+v", f)
@@ -44,7 +44,7 @@ func TestDoctorFindsNothingWrongWhereNothingIs(t *testing.T) {
 
 // Neither an idle server nor a blip misses the objective, nor do slow minutes with few changes
 // beside many that are quick.
-func TestDoctorJudgesFreshnessByMoreThanAMoment(t *testing.T) {
+func TestABriefMissOfTheObjectiveIsNoProblem(t *testing.T) {
 	for name, s := range map[string]*Freshness{
 		"idle": nil, "a blip": {Changes: 3, Most: 60, Goal: 10, Missed: missedMinutes - 1}, "few of many": {Changes: 10_000, Most: 2.5, Goal: 10, Missed: missedMinutes},
 	} {
@@ -56,40 +56,40 @@ func TestDoctorJudgesFreshnessByMoreThanAMoment(t *testing.T) {
 	}
 }
 
-// Each of these is told, with what to do about it, and nothing else is.
-func TestDoctorNamesWhatIsWrong(t *testing.T) {
+// Each problem is one finding, which names it and its remedy.
+func TestEachProblemIsOneFinding(t *testing.T) {
 	nobody := 0
 	for name, test := range map[string]struct {
 		change       func(*Status)
 		says, remedy string
 		note         bool
 	}{
-		"not ready":            {func(s *Status) { s.Ready, s.Reason = false, "the index is at 3 of 9" }, "at 3 of 9", "wait", false},
-		"Kafka away":           {func(s *Status) { s.Dependencies[0].OK, s.Dependencies[0].Problem = false, "refused" }, "Kafka does not answer at k:9092: refused", "kafka.brokers", false},
-		"a peer away":          {func(s *Status) { s.Dependencies[1].OK = false }, "ingest does not answer at http://i", "toolstream serve ingest; or correct peers.ingest", false},
-		"bus silent":           {func(s *Status) { s.Stages[0].Problem = "no broker" }, "standardizer is cannot be asked: no broker", "bring the bus back", false},
-		"embedder stopped":     {func(s *Status) { s.Stages[1].Workers = &nobody }, "embedder-2 is 9 records behind, the oldest for 3s, and no process works", "toolstream serve embedder", false},
-		"Weaviate behind":      {func(s *Status) { s.Stages[2] = Stage{Name: "weaviate", Lag: lagAlarm} }, "weaviate is 10000 records behind", "toolstream serve embedder", false},
-		"far behind":           {func(s *Status) { s.Stages[2].Lag = lagAlarm }, "index-writer is 10000 records behind", "toolstream serve query", false},
-		"long behind":          {func(s *Status) { s.Stages[2].Lag, s.Stages[2].Waiting = 1, 3600 }, "the oldest for 1h0m0s", "ask again", false},
-		"the objective missed": {func(s *Status) { s.Freshness.Most, s.Freshness.Missed = 60, missedMinutes }, "99 of 100 became searchable within 1m0s, of 300 changes in the last 15 minutes; freshness.objective is 10s, and was missed in 5 of these minutes", "ToolstreamFreshnessBurnsFast", false},
-		"missed beyond bounds": {func(s *Status) { s.Freshness.Most, s.Freshness.Missed = -1, missedMinutes }, "later than", "raise freshness.objective", false},
+		"not ready":            {func(s *Status) { s.Ready, s.Reason = false, "the index is at 3 of 9" }, "at 3 of 9", "below", false},
+		"Kafka away":           {func(s *Status) { s.Dependencies[0].OK, s.Dependencies[0].Problem = false, "refused" }, "k:9092", "kafka.brokers", false},
+		"a peer away":          {func(s *Status) { s.Dependencies[1].OK = false }, "http://i", "peers.ingest", false},
+		"bus silent":           {func(s *Status) { s.Stages[0].Problem = "no broker" }, "no broker", "bus", false},
+		"embedder stopped":     {func(s *Status) { s.Stages[1].Workers = &nobody }, "no process", "toolstream serve embedder", false},
+		"Weaviate behind":      {func(s *Status) { s.Stages[2] = Stage{Name: "weaviate", Lag: lagAlarm} }, "weaviate", "toolstream serve embedder", false},
+		"far behind":           {func(s *Status) { s.Stages[2].Lag = lagAlarm }, "index-writer", "toolstream serve query", false},
+		"long behind":          {func(s *Status) { s.Stages[2].Lag, s.Stages[2].Waiting = 1, 3600 }, "the oldest for 1h0m0s", "minute", false},
+		"the objective missed": {func(s *Status) { s.Freshness.Most, s.Freshness.Missed = 60, missedMinutes }, "1m0s", "ToolstreamFreshnessBurnsFast", false},
+		"missed beyond bounds": {func(s *Status) { s.Freshness.Most, s.Freshness.Missed = -1, missedMinutes }, "later than", "freshness.objective", false},
 		"no trainer":           {func(s *Status) { s.Processes = s.Processes[:2] }, "no trainer works", "toolstream serve trainer", false},
-		"old weights":          {func(s *Status) { s.Processes[1].Epoch = 4 }, "w5 (epoch 4), w5 (epoch 5)", "weights rollback", false},
-		"a process unready":    {func(s *Status) { s.Processes[0].Ready, s.Processes[0].Problem = false, "catching up" }, "query at  is not ready: catching up", "log", false},
-		"two versions":         {func(s *Status) { s.Processes[0].Version = "2" }, "several versions run: 1, 2", "upgrade", true},
+		"old weights":          {func(s *Status) { s.Processes[1].Epoch = 4 }, "epoch 4", "weights rollback", false},
+		"a process unready":    {func(s *Status) { s.Processes[0].Ready, s.Processes[0].Problem = false, "catching up" }, "catching up", "log", false},
+		"two versions":         {func(s *Status) { s.Processes[0].Version = "2" }, "1, 2", "upgrade", true},
 		"an empty index":       {func(s *Status) { s.Tools = 0 }, "0 tools", "toolstream import", false},
-		"some bare":            {func(s *Status) { s.Tools, s.Bare = 10, 2 }, "2 tools have no vectors", "toolstream reindex", true},
-		"most bare":            {func(s *Status) { s.Tools, s.Bare = 10, 6 }, "6 tools have no vectors", "toolstream reindex", false},
-		"quarantine":           {func(s *Status) { s.Quarantined = 1 }, "1 documents are in quarantine", "tools release ID", true},
-		"pending":              {func(s *Status) { s.Pending, s.Since = 2, &time.Time{} }, "2 tools wait for the language model since 0001-01-01", "log of the standardizer", true},
+		"some bare":            {func(s *Status) { s.Tools, s.Bare = 10, 2 }, "2 tools", "toolstream reindex", true},
+		"most bare":            {func(s *Status) { s.Tools, s.Bare = 10, 6 }, "6 tools", "toolstream reindex", false},
+		"quarantine":           {func(s *Status) { s.Quarantined = 1 }, "quarantine", "tools release ID", true},
+		"pending":              {func(s *Status) { s.Pending, s.Since = 2, &time.Time{} }, "2 tools wait", "standardizer", true},
 		"another model": {func(s *Status) {
 			s.Models = []Model{{Problem: "the index holds vectors of 384 dimensions"}}
 		}, "384 dimensions", "toolstream reindex", false},
 		"refused weights": {func(s *Status) { s.Refused = []string{"weights: unexpected end"} }, "unexpected end", "weights promote", false},
-		"a part went":     {func(s *Status) { s.Degraded = []string{"rerank"} }, "without rerank", "runbook", false},
+		"a part went":     {func(s *Status) { s.Degraded = []string{"rerank"} }, "rerank", "troubleshooting", false},
 		"budget spent":    {func(s *Status) { s.LLM.Exhausted = true }, "budget", "llm.daily_cost", false},
-		"disk full":       {func(s *Status) { s.Disk.Free = 1e8 }, "0.1 of 100.0 GB free", "larger", false},
+		"disk full":       {func(s *Status) { s.Disk.Free = 1e8 }, "0.1 of 100.0 GB", "larger", false},
 	} {
 		s := well()
 		test.change(&s)
@@ -100,7 +100,7 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestDoctorCountsDeadLettersByReason(t *testing.T) {
+func TestDeadLettersAreFoundByReason(t *testing.T) {
 	s := well()
 	s.DeadLetters, s.DeadLetterReasons = 3, map[string]int{"invalid": 2, "panic": 1}
 	var told, about []string
@@ -110,7 +110,7 @@ func TestDoctorCountsDeadLettersByReason(t *testing.T) {
 			about = append(about, f.About+" "+f.Name)
 		}
 	}
-	if len(told) != 3 || !strings.Contains(told[1], "2 of the dead letters are for invalid") || !strings.Contains(told[2], "replay --all --reason panic") {
+	if len(told) != 3 || !strings.Contains(told[1], "invalid") || !strings.Contains(told[2], "replay --all --reason panic") {
 		t.Errorf("%q", told)
 	}
 	if want := []string{"dead_letters ", "dead_letters invalid", "dead_letters panic"}; !slices.Equal(about, want) {
@@ -127,12 +127,12 @@ func TestSettingsThatContradictTheIndexAreFound(t *testing.T) {
 		note   bool
 	}{
 		"the configured model": {nil, []Model{static}, "", false},
-		"another model":        {nil, []Model{onnx}, "but searches use onnx:bge", false},
+		"another model":        {nil, []Model{onnx}, "onnx:bge", false},
 		"on the way":           {nil, []Model{onnx, {Setting: "static", State: "building"}}, "", false},
 		"a damaged bus":        {func(r *Reporter) { r.BusDamage = func() error { return errors.New("of 1 keys") } }, []Model{static}, "of 1 keys", false},
 		"open to all":          {func(r *Reporter) { r.Config.Listen = "0.0.0.0:1" }, []Model{static}, "everyone", true},
 	} {
-		r := &Reporter{Mode: ModeEmbedded, Setting: "static", BusDamage: func() error { return nil }}
+		r := &Reporter{Setting: "static", Deployment: Deployment{Mode: ModeEmbedded, BusDamage: func() error { return nil }, Topics: func() []string { return nil }}}
 		r.Config.Listen = "127.0.0.1:1"
 		if tc.change != nil {
 			tc.change(r)

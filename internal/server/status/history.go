@@ -2,53 +2,49 @@ package status
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/services/embedder"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/services/standardizer"
 )
 
 // SampleEvery is how often a sample is taken.
 const SampleEvery = 5 * time.Second
 
-// Bounds of what is remembered.
+// Bounds of the history.
 const (
 	keptSamples = int(time.Hour / SampleEvery)
-	keptTenants = 1000 // whose own figures are remembered: 6 KiB each
+	keptTenants = 1000 // with a history of their own: 6 KiB each
 )
 
-// Sample is how a deployment did for a moment. What is not known is absent; tenants other than
-// default see their tools and dead letters alone.
+// Sample describes the deployment at a moment. Unknown values are absent. Tenants other than
+// default see their tools and dead letters only.
 type Sample struct {
 	Time       time.Time `json:"time"`
-	Accepted   *float64  `json:"accepted_per_second,omitempty" doc:"Changes that were accepted."`
+	Accepted   *float64  `json:"accepted_per_second,omitempty" doc:"Accepted changes."`
 	Indexed    *float64  `json:"indexed_per_second,omitempty" doc:"Changes that became searchable."`
-	Searches   *float64  `json:"searches_per_second,omitempty" doc:"Of the process that answers."`
-	Feedback   *float64  `json:"feedback_per_second,omitempty" doc:"Events, of the process that answers."`
-	Calls      *float64  `json:"calls_per_second,omitempty" doc:"Calls of tools, of the process that answers."`
-	SearchHalf *float64  `json:"search_p50_ms,omitempty" doc:"Half of the searches since the sample before took no longer, estimated within the bounds of toolstream_search_seconds. Absent where there was none."`
-	SearchMost *float64  `json:"search_p99_ms,omitempty" doc:"99 of a hundred took no longer, likewise."`
+	Searches   *float64  `json:"searches_per_second,omitempty" doc:"Searches of the process that answers."`
+	Feedback   *float64  `json:"feedback_per_second,omitempty" doc:"Feedback events of the process that answers."`
+	Calls      *float64  `json:"calls_per_second,omitempty" doc:"Calls of tools by the process that answers."`
+	SearchHalf *float64  `json:"search_p50_ms,omitempty" doc:"Median of the searches since the last sample, estimated between the bounds of toolstream_search_seconds. Absent without searches."`
+	SearchMost *float64  `json:"search_p99_ms,omitempty" doc:"99th percentile, estimated likewise."`
 	Lag        *uint64   `json:"lag,omitempty" doc:"Records that all stages have yet to read, at most."`
 	Letters    int       `json:"dead_letters" doc:"Open dead letters of the tenant."`
-	FreshHalf  *float64  `json:"freshness_p50_seconds,omitempty" doc:"Half of the changes since the sample before became searchable within this time, estimated within the bounds of toolstream_freshness_seconds. Absent where there was none."`
-	FreshMost  *float64  `json:"freshness_p99_seconds,omitempty" doc:"99 of a hundred did, likewise."`
+	FreshHalf  *float64  `json:"freshness_p50_seconds,omitempty" doc:"Median time until changes became searchable since the last sample, estimated between the bounds of toolstream_freshness_seconds. Absent without changes."`
+	FreshMost  *float64  `json:"freshness_p99_seconds,omitempty" doc:"99th percentile, estimated likewise."`
 	Tools      int       `json:"tools" doc:"Tools of the tenant in the index."`
 }
 
-// History is the samples of the last hour, or since the start of the process.
+// History has the samples of the last hour, or since the start of the process.
 type History struct {
-	Every   int      `json:"every_seconds" doc:"Between two samples."`
-	Samples []Sample `json:"samples" doc:"The oldest first."`
+	Every   int      `json:"every_seconds" doc:"Seconds between two samples."`
+	Samples []Sample `json:"samples" doc:"Samples, oldest first."`
 }
 
-// history remembers the samples of an hour. The zero value is empty.
+// history keeps the samples of an hour. The zero value is empty.
 type history struct {
 	last  figures // of the last sample
 	fresh recent
@@ -59,17 +55,17 @@ type history struct {
 	tenants map[string]*[keptSamples]own
 }
 
-// own is the part of a sample that is a tenant's own.
+// own is the part of a sample about a tenant.
 type own struct{ tools, letters int }
 
-// figures are sums since the start of the process, nil where there are none.
+// figures are totals since the start of the process, nil if unknown.
 type figures struct {
 	at                        time.Time
 	searches, feedback, calls *float64
 	search, fresh             *spread
 }
 
-// Run measures the backlog, and takes samples, until ctx ends.
+// Run measures the backlog and takes samples until ctx ends.
 func (r *Reporter) Run(ctx context.Context) error {
 	tick := time.NewTicker(SampleEvery)
 	defer tick.Stop()
@@ -84,31 +80,22 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// sample takes a sample.
 func (r *Reporter) sample() {
 	h := &r.history
 	now, before := r.figures(), h.last
 	h.last = now
 	took := now.at.Sub(before.at)
 	s := Sample{
-		Time: now.at.UTC(), Lag: r.Backlog.waiting(),
+		Time: now.at.UTC(), Lag: r.Backlog.lag(),
 		Searches: perSecond(before.searches, now.searches, took), Feedback: perSecond(before.feedback, now.feedback, took), Calls: perSecond(before.calls, now.calls, took),
 	}
-	s.Accepted, s.Indexed = r.Backlog.flow(r.Live().writer())
+	s.Accepted, s.Indexed = r.Backlog.rate(standardizer.Name, end), r.Backlog.rate(r.Live().writer(), done)
 	const ms = 1000
 	s.SearchHalf, s.SearchMost = now.search.since(before.search).halfAndMost(ms)
 	fresh := now.fresh.since(before.fresh)
 	s.FreshHalf, s.FreshMost = fresh.halfAndMost(1)
 	h.fresh.add(now.at, fresh)
 	h.add(s, r.Live().Index.Sizes(), r.DeadLetters.Counts())
-}
-
-// flow returns how many changes a second are accepted, and how many reach an index by its
-// writer.
-func (b *Backlog) flow(writer string) (accepted, indexed *float64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.places[standardizer.Name].rate(end), b.places[writer].rate(done)
 }
 
 // figures reads the metrics of the process.
@@ -151,7 +138,7 @@ func perSecond(before, now *float64, took time.Duration) *float64 {
 	return &rate
 }
 
-// add remembers a sample, and what the tenants have.
+// add adds a sample, with the tools and dead letters of each tenant.
 func (h *history) add(s Sample, tools, letters map[string]int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,27 +162,27 @@ func (h *history) add(s Sample, tools, letters map[string]int) {
 				}
 				h.tenants[tenant] = &[keptSamples]own{}
 			}
-			if of := h.tenants[tenant]; of != nil {
-				of[at] = own{tools[tenant], letters[tenant]}
+			if samples := h.tenants[tenant]; samples != nil {
+				samples[at] = own{tools[tenant], letters[tenant]}
 			}
 		}
 	}
 }
 
-// Samples returns those of the last hour that an operator of a tenant sees, the oldest first,
-// and at most so many of them.
-func (r *Reporter) Samples(tenant string, most int) []Sample {
+// Samples returns up to limit samples of the last hour as an operator of a tenant sees them,
+// oldest first.
+func (r *Reporter) Samples(tenant string, limit int) []Sample {
 	h := &r.history
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := []Sample{}
-	for n := max(0, h.taken-min(most, keptSamples)); n < h.taken; n++ {
+	for n := max(0, h.taken-min(limit, keptSamples)); n < h.taken; n++ {
 		at := n % keptSamples
 		s := h.samples[at]
 		if tenant != identity.DefaultTenant {
 			s = Sample{Time: s.Time}
-			if of := h.tenants[tenant]; of != nil {
-				s.Tools, s.Letters = of[at].tools, of[at].letters
+			if samples := h.tenants[tenant]; samples != nil {
+				s.Tools, s.Letters = samples[at].tools, samples[at].letters
 			}
 		}
 		out = append(out, s)
@@ -203,7 +190,7 @@ func (r *Reporter) Samples(tenant string, most int) []Sample {
 	return out
 }
 
-// Erase forgets what is remembered of a tenant.
+// Erase forgets the history of a tenant.
 func (r *Reporter) Erase(tenant string) {
 	h := &r.history
 	h.mu.Lock()
@@ -215,18 +202,3 @@ func (r *Reporter) Erase(tenant string) {
 		}
 	}
 }
-
-type historyOutput struct{ Body History }
-
-func (r *Reporter) historyRoute(api huma.API) {
-	huma.Register(api, huma.Operation{
-		OperationID: "get-status-history", Security: identity.Needs(identity.Operator), Method: http.MethodGet, Path: "/v1/status/history",
-		Summary: "How the deployment did in the last hour", Tags: []string{"operations"},
-		Description: "In the memory of the process that answers, since it started: its metrics tell of longer times.",
-	}, func(ctx context.Context, _ *struct{}) (*historyOutput, error) {
-		return &historyOutput{History{int(SampleEvery.Seconds()), r.Samples(identity.From(ctx).Tenant, keptSamples)}}, nil
-	})
-}
-
-// writer names the stage that writes the index that is searched.
-func (l Live) writer() string { return events.Numbered(embedder.WriterName, l.Number) }

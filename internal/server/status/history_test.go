@@ -9,27 +9,24 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/testing/streamtest"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // Rates are known from the second measurement on, and not over an outage.
-func TestStagesHaveAPace(t *testing.T) {
+func TestStagesHaveRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stages := &place{Bus: streamtest.NewPartitionedBus(2), at: map[int]uint64{}}, []string{"standardizer"}
-		b := newTestBacklog(p, &stages)
-		flow := func(accepted, done float64, lag int) {
+		p, b := newTestBacklog("standardizer")
+		flow := func(accepted, processed float64, lag int) {
 			t.Helper()
 			time.Sleep(SampleEvery)
 			b.measure(t.Context())
-			in, _ := b.flow("none")
-			out, waits := b.pace("standardizer"), b.waiting()
-			if in == nil || out == nil || waits == nil || *in != accepted || *out != done || *waits != uint64(lag) {
-				t.Errorf("%v in, %v out, %v wait; want %g, %g and %d", in, out, waits, accepted, done, lag)
+			in, out, waits := b.rate("standardizer", end), b.rate("standardizer", done), b.lag()
+			if in == nil || out == nil || waits == nil || *in != accepted || *out != processed || *waits != uint64(lag) {
+				t.Errorf("%v in, %v out, %v wait; want %g, %g and %d", in, out, waits, accepted, processed, lag)
 			}
 		}
 		b.measure(t.Context())
-		if out := b.pace("standardizer"); out != nil {
+		if out := b.rate("standardizer", done); out != nil {
 			t.Errorf("one measurement says %g", *out)
 		}
 		for _, id := range []string{"a", "b", "c", "d", "e"} {
@@ -41,7 +38,7 @@ func TestStagesHaveAPace(t *testing.T) {
 		p.away = errors.New("away")
 		time.Sleep(SampleEvery)
 		b.measure(t.Context())
-		if out, waits := b.pace("standardizer"), b.waiting(); out != nil || waits != nil {
+		if out, waits := b.rate("standardizer", done), b.lag(); out != nil || waits != nil {
 			t.Errorf("the bus is away: %v, %v", out, waits)
 		}
 		p.away = nil

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Process is one of those that run apart.
+// Process is a process of a distributed deployment.
 type Process struct {
-	Services []string  `json:"services" doc:"What it serves."`
-	Address  string    `json:"address,omitempty" doc:"Where it answers HTTP."`
+	Services []string  `json:"services" doc:"Services that the process runs."`
+	Address  string    `json:"address,omitempty" doc:"Address of its HTTP API."`
 	Version  string    `json:"version"`
-	Started  time.Time `json:"started" doc:"When it started."`
-	Ready    bool      `json:"ready" doc:"Whether it does its work."`
-	Problem  string    `json:"problem,omitempty" doc:"Why it is not ready."`
-	Weights  string    `json:"weights,omitempty" doc:"Version that it ranks the tenant's searches by; absent where nothing is searched."`
-	Epoch    uint64    `json:"epoch,omitempty" doc:"Of these weights."`
+	Started  time.Time `json:"started" doc:"When the process started."`
+	Ready    bool      `json:"ready" doc:"Whether the process is ready."`
+	Problem  string    `json:"problem,omitempty" doc:"Why the process is not ready."`
+	Weights  string    `json:"weights,omitempty" doc:"Version of the weights for the tenant's searches; absent in a process that does not search."`
+	Epoch    uint64    `json:"epoch,omitempty" doc:"Epoch of these weights."`
 
-	Live         int    `json:"live,omitempty" doc:"Number of the index version that it searches; absent where nothing is searched."`
-	Target       int    `json:"target,omitempty" doc:"Number of the index version that searches are to use, as it knows the plan."`
-	IndexProblem string `json:"index_problem,omitempty" doc:"Why it cannot work for the target."`
+	Live         int    `json:"live,omitempty" doc:"Number of the index version that the process searches; absent if it does not search."`
+	Target       int    `json:"target,omitempty" doc:"Number of the index version that searches shall use, in the plan that the process knows."`
+	IndexProblem string `json:"index_problem,omitempty" doc:"Why the process cannot use the target."`
 }
 
-// PeerTimeout is how long a process waits for one more answer of the others.
+// PeerTimeout is how long a process waits for one more answer from its peers.
 const PeerTimeout = 150 * time.Millisecond
 
-// AskReady fills in whether the process is ready, in time for an answer to the others.
+// AskReady sets whether the process is ready, in time for an answer to its peers.
 func (p *Process) AskReady(ready func() error) {
 	ctx, cancel := context.WithTimeout(context.Background(), PeerTimeout/2)
 	defer cancel()
@@ -42,8 +42,7 @@ func (p *Process) AskReady(ready func() error) {
 	p.Ready = err == nil
 }
 
-// Processes decodes the answers of processes and sorts them. It leaves out what is no
-// answer.
+// Processes decodes the answers of processes and sorts them. It skips malformed answers.
 func Processes(answers [][]byte) []Process {
 	var out []Process
 	for _, raw := range answers {

@@ -9,37 +9,33 @@ import (
 	"github.com/toolstream/toolstream/services/ingest/sources"
 )
 
-// Sources is how the sources of a tenant are.
+// Sources sums up the sources of a tenant.
 type Sources struct {
-	States map[sources.State]int `json:"states" doc:"How many are in which state."`
-	Unwell []Unwell              `json:"unwell" nullable:"false" doc:"The first of those that are stale, refused, held or want a credential; of those that a source names one for each state."`
+	States map[sources.State]int `json:"states" doc:"Sources by state."`
+	Unwell []Unwell              `json:"unwell" nullable:"false" doc:"The first sources that are stale, refused, held or need a credential; of the sources that a registry names, one for each state."`
 }
 
-// Unwell is a source that is not followed as it should be.
+// Unwell is a source that is not up to date.
 type Unwell struct {
 	Name  string        `json:"name"`
-	More  int           `json:"more,omitempty" doc:"Further ones in this state that the same source names."`
+	More  int           `json:"more,omitempty" doc:"Further sources in this state that the same registry names."`
 	State sources.State `json:"state"`
-	Since time.Time     `json:"since" doc:"Since when it has been so."`
+	Since time.Time     `json:"since" doc:"When the source came into this state."`
 	Tools int           `json:"tools"`
 	Error string        `json:"error,omitempty"`
 }
 
-// maxUnwell is how many sources a status names.
+// maxUnwell bounds the sources that a status names.
 const maxUnwell = 20
 
-// sourcesOf sums up the sources of a tenant, nil where there are none or they cannot be
-// asked for.
+// sourcesOf sums up the sources of a tenant: nil without sources, or while their store is away.
 func (r *Reporter) sourcesOf(ctx context.Context, tenant string) *Sources {
-	if r.Sources == nil {
-		return nil
-	}
 	all, err := r.Sources(ctx, tenant)
 	if err != nil || len(all) == 0 {
 		return nil
 	}
 	s := &Sources{States: map[sources.State]int{}, Unwell: []Unwell{}}
-	shown := map[[2]string]int{} // of found ones: where in Unwell, by parent and state
+	shown := map[[2]string]int{} // indexes in Unwell, by registry and state
 	for _, one := range all {
 		s.States[one.State]++
 		switch one.State {
@@ -58,7 +54,7 @@ func (r *Reporter) sourcesOf(ctx context.Context, tenant string) *Sources {
 	return s
 }
 
-// Others says how many more there are.
+// Others returns the number More in words.
 func (u Unwell) Others() string {
 	if u.More == 0 {
 		return ""
@@ -66,18 +62,18 @@ func (u Unwell) Others() string {
 	return fmt.Sprintf(" with %d others of its registry", u.More)
 }
 
-// Why says what is wrong.
+// Why returns the problem in words.
 func (u Unwell) Why() string { return cmp.Or(u.Error, "more than half of its tools are gone") }
 
-// judgeSources looks for sources that are not followed.
+// judgeSources looks for sources that are not up to date.
 func (f *findings) judgeSources(s *Sources) {
 	if s == nil {
 		return
 	}
 	remedies := map[sources.State]string{
-		sources.Stale:      "bring it back; what it had is still searched. `toolstream sources test %s` asks it now",
-		sources.AuthNeeded: "name a credential that it takes, or renew the one in crawl.credentials, and then: toolstream sources sync %s",
-		sources.Refused:    "the settings under crawl say what is allowed: docs/sources.md. After a change: toolstream sources sync %s",
+		sources.Stale:      "bring it back; searches still find its tools. `toolstream sources test %s` asks it now",
+		sources.AuthNeeded: "name a valid credential, or renew it in crawl.credentials, then: toolstream sources sync %s",
+		sources.Refused:    "correct the settings under crawl, as in docs/sources.md, then: toolstream sources sync %s",
 		sources.Held:       "if they are gone for good: toolstream sources sync %s --confirm",
 	}
 	for _, u := range s.Unwell {
@@ -86,6 +82,6 @@ func (f *findings) judgeSources(s *Sources) {
 		f.about(aboutSource, u.Name)
 	}
 	if len(s.Unwell) == 0 {
-		f.check(true, "every source is followed", "")
+		f.check(true, "every source is up to date", "")
 	}
 }

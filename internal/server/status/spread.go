@@ -6,15 +6,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// spread is a histogram: how many values lie at or below each bound.
+// spread is a histogram with cumulative counts.
 type spread struct {
 	bounds []float64 // rising
-	within []uint64
+	within []uint64  // values up to each bound
 	count  uint64
 }
 
-// spreadOf adds up the histograms of a family that are wanted, which have the same bounds. It
-// returns nil where there is none.
+// spreadOf adds up the wanted histograms of a family, which have the same bounds. It returns nil
+// without one.
 func spreadOf(f *dto.MetricFamily, wanted func(*dto.Metric) bool) *spread {
 	var out *spread
 	for _, m := range f.GetMetric() {
@@ -38,8 +38,8 @@ func spreadOf(f *dto.MetricFamily, wanted func(*dto.Metric) bool) *spread {
 	return out
 }
 
-// since returns the values that came since before; nil where none came, or a part of what was
-// before is gone.
+// since returns the values after an earlier state: nil without new values, or if the counts have
+// started again.
 func (s *spread) since(before *spread) *spread {
 	if s == nil {
 		return nil
@@ -71,8 +71,8 @@ func (s *spread) add(more *spread) {
 	}
 }
 
-// bound returns the least bound within which a share of the values lies, -1 where they lie
-// beyond the last one.
+// bound returns the least bound that a share of the values does not exceed, -1 if it exceeds the
+// last bound.
 func (s *spread) bound(share float64) float64 {
 	for i, bound := range s.bounds {
 		if float64(s.within[i]) >= share*float64(s.count) {
@@ -82,21 +82,20 @@ func (s *spread) bound(share float64) float64 {
 	return -1
 }
 
-// halfAndMost returns the times, in a unit of which a second has so many, within which half
-// and 99 of a hundred of the values lie; nil where there are none.
-func (s *spread) halfAndMost(unit float64) (half, most *float64) {
+// halfAndMost returns the median and the 99th percentile, times a factor; nil without values.
+func (s *spread) halfAndMost(factor float64) (half, most *float64) {
 	if s == nil {
 		return nil, nil
 	}
 	at := func(share float64) *float64 {
-		value := s.quantile(share) * unit
+		value := s.quantile(share) * factor
 		return &value
 	}
 	return at(0.5), at(0.99)
 }
 
-// quantile estimates below which value a share of the values lies, as if those between two
-// bounds lay evenly there. Beyond the last bound it is that bound.
+// quantile estimates the quantile of a share, as if values were distributed evenly between two
+// bounds. It does not exceed the last bound.
 func (s *spread) quantile(share float64) float64 {
 	rank, low := share*float64(s.count), 0.0
 	var below uint64

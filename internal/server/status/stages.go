@@ -7,32 +7,32 @@ import (
 
 	"github.com/sourcegraph/conc"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/embedder"
 	"github.com/toolstream/toolstream/services/standardizer"
 )
 
-// timeout bounds what a status waits for: an operator wants to know what does not
-// answer, not to wait for it.
+// timeout bounds the time for a status: an operator wants to know which part does not answer,
+// not to wait for it.
 const timeout = 2 * time.Second
 
-// Stage is how far one consumer has come.
+// Stage is the progress of one consumer.
 type Stage struct {
 	Name    string       `json:"name"`
-	Topic   events.Topic `json:"topic" doc:"That it reads."`
-	Lag     uint64       `json:"lag" doc:"Records that it has yet to read, at most: compaction leaves gaps in the numbering."`
-	Waiting float64      `json:"waiting_seconds,omitempty" doc:"How long ago the oldest of them was accepted."`
-	Rate    *float64     `json:"per_second,omitempty" doc:"Records that it worked on a second, of late; absent where that is not known yet."`
-	Workers *int         `json:"workers,omitempty" doc:"Processes that share the work; absent where there is one by design."`
-	Problem string       `json:"problem,omitempty" doc:"Why nothing else is known of it."`
+	Topic   events.Topic `json:"topic" doc:"Topic that the stage reads."`
+	Lag     uint64       `json:"lag" doc:"Records that the stage has yet to read, at most: compaction leaves gaps in the numbering."`
+	Waiting float64      `json:"waiting_seconds,omitempty" doc:"Time since the oldest of these was accepted."`
+	Rate    *float64     `json:"per_second,omitempty" doc:"Records that the stage processed per second since the last measurement; absent until that is known."`
+	Workers *int         `json:"workers,omitempty" doc:"Processes that share the work; absent for a stage that has one process by design."`
+	Problem string       `json:"problem,omitempty" doc:"Why nothing else is known of the stage."`
 }
 
-// Bus is what is asked of the bus.
+// Bus returns the ends of topics and the positions of groups.
 type Bus interface {
 	stream.Follower
-	// Committed returns how far a group has come in each partition.
+	// Committed returns the position of a group in each partition.
 	Committed(ctx context.Context, topic events.Topic, group string) (map[int]uint64, error)
 }
 
@@ -43,8 +43,8 @@ type stage struct {
 	positions func(context.Context) (map[int]uint64, error)
 }
 
-// pipeline returns the stages into an index in their order: a change that is not in the
-// index waits before one of them.
+// pipeline returns the stages into the index in their order. A change that is not in the index
+// yet waits before one of them.
 func (l Live) pipeline(bus Bus) []stage {
 	group := func(name string, topic events.Topic) stage {
 		return stage{name, topic, func(ctx context.Context) (map[int]uint64, error) { return bus.Committed(ctx, topic, name) }}
@@ -53,7 +53,7 @@ func (l Live) pipeline(bus Bus) []stage {
 		group(standardizer.Name, events.ToolsRaw),
 		group(events.Numbered(embedder.StageName, l.Number), events.ToolsStandardized),
 		{
-			events.Numbered(embedder.WriterName, l.Number), events.Embedded(l.Number),
+			l.writer(), events.Embedded(l.Number),
 			func(context.Context) (map[int]uint64, error) { return l.Index.Positions(), nil },
 		},
 	}
@@ -62,6 +62,9 @@ func (l Live) pipeline(bus Bus) []stage {
 	}
 	return stages
 }
+
+// writer returns the name of the stage that writes the index.
+func (l Live) writer() string { return events.Numbered(embedder.WriterName, l.Number) }
 
 // Lag returns how many records all stages into an index together have yet to read.
 func (l Live) Lag(ctx context.Context, bus Bus) (uint64, error) {
@@ -76,8 +79,8 @@ func (l Live) Lag(ctx context.Context, bus Bus) (uint64, error) {
 	return sum, nil
 }
 
-// lag returns how many records the stage has yet to read, and from where on in each
-// partition that has some.
+// lag returns how many records the stage has yet to read, and its position in each partition
+// that has some.
 func (s stage) lag(ctx context.Context, bus stream.Ends) (records uint64, from, ends map[int]uint64, err error) {
 	if ends, err = bus.End(ctx, s.topic); err != nil {
 		return 0, nil, nil, err
@@ -96,7 +99,7 @@ func (s stage) lag(ctx context.Context, bus stream.Ends) (records uint64, from, 
 	return records, from, ends, nil
 }
 
-// ask asks the bus, the dependencies and the other processes at once.
+// ask asks the bus, the dependencies and the other processes, all at the same time.
 func (r *Reporter) ask(ctx context.Context, s *Status, live Live) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -107,22 +110,26 @@ func (r *Reporter) ask(ctx context.Context, s *Status, live Live) {
 		asked.Go(func() { s.Stages[i] = r.stage(ctx, st) })
 	}
 	for i, c := range r.Checks {
-		asked.Go(func() { s.Dependencies[i] = c.run(ctx) })
+		asked.Go(func() {
+			d := &s.Dependencies[i]
+			*d = Dependency{Name: c.Name, Address: c.Address, Setting: c.Setting, OK: true}
+			if err := answered(ctx, func() error { return c.Ask(ctx) }); err != nil {
+				d.OK, d.Problem = false, err.Error()
+			}
+		})
 	}
 	asked.Go(func() {
 		if err := answered(ctx, r.Ready); err != nil {
 			s.Reason = err.Error()
 		}
 	})
-	if r.Processes != nil {
-		asked.Go(func() { s.Processes = r.Processes(ctx, identity.From(ctx).Tenant) })
-	}
+	asked.Go(func() { s.Processes = r.Processes(ctx, identity.From(ctx).Tenant) })
 	asked.Wait()
 	s.Ready = s.Reason == ""
 }
 
-// stage asks how far a stage has come. How long its oldest record waits is known from
-// the last measurement of the backlog.
+// stage returns the progress of a stage, with the rate and the age of the oldest record from the
+// last measurement of the backlog.
 func (r *Reporter) stage(ctx context.Context, st stage) Stage {
 	out := Stage{Name: st.name, Topic: st.topic}
 	records, _, _, err := st.lag(ctx, r.Bus)
@@ -131,24 +138,16 @@ func (r *Reporter) stage(ctx context.Context, st stage) Stage {
 		return out
 	}
 	if out.Lag = records; records > 0 {
-		out.Waiting = r.Backlog.age(st.name).Seconds()
+		out.Waiting = r.Backlog.waits(st.name).Seconds()
 	}
-	out.Rate = r.Backlog.pace(st.name)
-	out.Workers = r.workers(ctx, st)
-	return out
-}
-
-// workers counts the processes that share a stage, nil where there is one by design.
-func (r *Reporter) workers(ctx context.Context, st stage) *int {
+	out.Rate = r.Backlog.rate(st.name, done)
 	shared, ok := r.Bus.(interface {
 		Members(ctx context.Context, topic events.Topic, group string) (int, error)
 	})
-	if !ok || strings.HasPrefix(st.name, embedder.WriterName) {
-		return nil
+	if ok && !strings.HasPrefix(st.name, embedder.WriterName) {
+		if n, err := shared.Members(ctx, st.topic, st.name); err == nil {
+			out.Workers = &n
+		}
 	}
-	n, err := shared.Members(ctx, st.topic, st.name)
-	if err != nil {
-		return nil
-	}
-	return &n
+	return out
 }

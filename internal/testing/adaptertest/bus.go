@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Bus is what an adapter of the bus offers.
+// Bus is the interface of a bus adapter.
 type Bus interface {
 	stream.Publisher
 	stream.Republisher
@@ -21,21 +21,21 @@ type Bus interface {
 
 // BusAdapter describes an adapter to BusSuite.
 type BusAdapter struct {
-	// Open opens the bus that is stored at a place, empty if there is none
-	// yet. place is an empty folder of the test's own; an adapter that stores
-	// elsewhere takes it as a unique name. closeBus ends this opening; what was
-	// stored is there for the next one.
+	// Open opens the bus stored at a place, which is empty if no bus is stored yet.
+	// place is an empty folder that belongs to the test; an adapter that stores its
+	// data elsewhere uses the path as a unique name. closeBus closes this bus;
+	// stored data is still there for the next Open.
 	Open func(t *testing.T, place string) (bus Bus, closeBus func())
 
 	// CompactsLate says that replaced records may still be delivered.
 	CompactsLate bool
 
-	// MaxValue is a value size in bytes that has to fit; TooLarge one that the
-	// bus has to refuse for good, 0 if it takes any.
+	// MaxValue is a value size in bytes that the bus must accept. TooLarge is a size
+	// that it must refuse permanently, 0 if it accepts any size.
 	MaxValue, TooLarge int
 }
 
-// patience bounds each test of the suites: it only ends what hangs.
+// patience bounds each test of the suites, in case it hangs.
 const patience = time.Minute
 
 // BusSuite checks the contract of stream.Publisher, stream.Republisher,
@@ -141,8 +141,8 @@ func (t *busTest) consume(topic events.Topic, group string, n, batch int, commit
 	return got
 }
 
-// readAll hands on what a partition holds, until ctx ends. What was handed on
-// is committed, however soon ctx ends.
+// readAll sends the messages of a partition to out until ctx ends. With commit,
+// it commits all sent messages, even if ctx ends right after.
 func readAll(ctx context.Context, p stream.Partition, batch int, commit bool, out chan<- []stream.Message) error {
 	for {
 		msgs, err := p.Fetch(ctx, batch)
@@ -194,8 +194,8 @@ func count(n int) func([]stream.Message) bool {
 	return func(got []stream.Message) bool { return len(got) >= n }
 }
 
-// byKey returns the values of each key in the order in which they came, and
-// fails if the offsets of a partition do not rise.
+// byKey returns the values of each key in order of arrival, and fails if the
+// offsets of a partition do not rise.
 func (t *busTest) byKey(msgs []stream.Message) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -210,7 +210,8 @@ func (t *busTest) byKey(msgs []stream.Message) map[string][]string {
 	return out
 }
 
-// wantNumbered checks that a key's values are exactly those of numbered.
+// wantNumbered checks that the values of a key are exactly the values that
+// numbered published.
 func (t *busTest) wantNumbered(key string, got []string, n int) {
 	t.Helper()
 	if len(got) != n {

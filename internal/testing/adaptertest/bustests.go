@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -88,8 +88,8 @@ func testGroups(t *busTest) {
 	}
 }
 
-// testMembers runs two members of one group; the member that has the partitions is
-// stopped half-way, and the other one goes on where it committed.
+// testMembers runs two members of one group. It stops the member that has the
+// partitions half-way, and the other continues from the last commit.
 func testMembers(t *busTest) {
 	const n = 40
 	reads := make(chan []stream.Message)
@@ -170,8 +170,8 @@ func testCompaction(t *busTest) {
 	t.byKey(got)
 }
 
-// testRepublish: an old record never takes the place of a newer one of its
-// key, and goes to the end otherwise.
+// testRepublish: an old record never replaces a newer record of its key, and is
+// appended otherwise.
 func testRepublish(t *busTest) {
 	for _, topic := range []events.Topic{events.ToolsRaw, events.Searches} {
 		t.publish(numbered(topic, "t/old", 1)...)
@@ -232,7 +232,7 @@ func testFollowFrom(t *busTest) {
 	}
 }
 
-// testFollowLive follows an empty topic and then what is published.
+// testFollowLive follows an empty topic while messages are published to it.
 func testFollowLive(t *busTest) {
 	for round := range 3 {
 		key := fmt.Sprintf("t/%d", round)

@@ -4,17 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// described returns the ids of the tools that are described in these words.
-func (t *indexTest) described(words string, filters schema.Filters, n int) []string {
-	t.Helper()
-	return t.describedIn(nil, words, filters, n)
-}
-
-func (t *indexTest) describedIn(scope *policy.Scope, words string, filters schema.Filters, n int) []string {
+// described returns the ids of the tools of a scope that are described in these words.
+func (t *indexTest) described(scope *policy.Scope, words string, filters schema.Filters, n int) []string {
 	t.Helper()
 	found, err := t.index.Described(t.ctx, testTenant, words, scope, filters, n)
 	if err != nil {
@@ -27,7 +22,7 @@ func (t *indexTest) describedIn(scope *policy.Scope, words string, filters schem
 	return out
 }
 
-func (t *indexTest) wantDescribed(what string, got []string, want ...string) {
+func wantDescribed(t *indexTest, what string, got []string, want ...string) {
 	t.Helper()
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)
@@ -36,7 +31,7 @@ func (t *indexTest) wantDescribed(what string, got []string, want ...string) {
 
 // testDescribed looks for tools by the words of their descriptions.
 func testDescribed(t *indexTest) {
-	if got := t.described("weather", schema.Filters{}, 5); len(got) != 0 {
+	if got := t.described(nil, "weather", schema.Filters{}, 5); len(got) != 0 {
 		t.Fatalf("an empty index describes %q", got)
 	}
 	exact, loose, unlike := t.tool("exact", "weather", "forecast"), t.tool("loose", "weather", "of", "many", "other", "matters"), t.tool("unlike", "bread")
@@ -47,24 +42,24 @@ func testDescribed(t *indexTest) {
 	t.apply(exact, loose, unlike, provider, elsewhere)
 	tagged := t.scope(policy.Grant{Effect: policy.Allow, Action: policy.Find, On: "tag:rare", To: "*"})
 	for range 2 {
-		if got := t.described("forecast of the weather", schema.Filters{}, 5); !slices.Equal(got, []string{"exact", "loose"}) {
+		if got := t.described(nil, "forecast of the weather", schema.Filters{}, 5); !slices.Equal(got, []string{"exact", "loose"}) {
 			t.Errorf("best first: %q", got)
 		}
-		t.wantDescribed("one", t.described("weather forecast", schema.Filters{}, 1), "exact")
-		t.wantDescribed("none", t.described("weather", schema.Filters{}, 0))
-		t.wantDescribed("by owner", t.described("weather", schema.Filters{Providers: []string{"someone"}}, 5), "loose")
-		t.wantDescribed("by tag", t.described("weather", schema.Filters{Tags: []string{"rare"}}, 5), "loose")
-		t.wantDescribed("by id", t.described("weather", schema.Filters{IDs: []string{"exact", "provider"}}, 5), "exact")
-		t.wantDescribed("providers", t.described("weather", schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}, 5))
-		t.wantDescribed("in a scope", t.describedIn(tagged, "weather", schema.Filters{}, 5), "loose")
-		t.wantDescribed("no word", t.described("", schema.Filters{}, 5))
+		wantDescribed(t, "one", t.described(nil, "weather forecast", schema.Filters{}, 1), "exact")
+		wantDescribed(t, "none", t.described(nil, "weather", schema.Filters{}, 0))
+		wantDescribed(t, "by owner", t.described(nil, "weather", schema.Filters{Providers: []string{"someone"}}, 5), "loose")
+		wantDescribed(t, "by tag", t.described(nil, "weather", schema.Filters{Tags: []string{"rare"}}, 5), "loose")
+		wantDescribed(t, "by id", t.described(nil, "weather", schema.Filters{IDs: []string{"exact", "provider"}}, 5), "exact")
+		wantDescribed(t, "providers", t.described(nil, "weather", schema.Filters{Kinds: []schema.Kind{schema.KindProvider}}, 5))
+		wantDescribed(t, "in a scope", t.described(tagged, "weather", schema.Filters{}, 5), "loose")
+		wantDescribed(t, "no word", t.described(nil, "", schema.Filters{}, 5))
 		t.reopen()
 	}
 	found, err := t.index.Described(t.ctx, testTenant, "bread", nil, schema.Filters{}, 5)
 	if err != nil || len(found) != 1 || found[0].Ref != unlike.Ref || found[0].Document.Response != "weather forecast" || len(found[0].Document.Parameters) != 2 {
 		t.Errorf("the whole tool is %+v, %v", found, err)
 	}
-	if found, err := t.index.Described(t.ctx, "nobody", "weather", nil, schema.Filters{}, 5); err != nil || len(found) != 0 {
+	if found, err := t.index.Described(t.ctx, "unknown", "weather", nil, schema.Filters{}, 5); err != nil || len(found) != 0 {
 		t.Errorf("an unknown tenant describes %v, %v", found, err)
 	}
 	ctx, cancel := context.WithCancel(t.ctx)

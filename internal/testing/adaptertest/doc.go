@@ -1,3 +1,3 @@
-// Package adaptertest holds what every adapter of a port has to pass: one
-// suite per port, run by the tests of each adapter.
+// Package adaptertest has the contract tests of the ports: a suite per port, run
+// by the tests of each adapter.
 package adaptertest

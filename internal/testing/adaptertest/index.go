@@ -3,21 +3,17 @@ package adaptertest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Index is what an adapter of the index offers.
+// Index is the interface of an index adapter.
 type Index interface {
 	Positions() map[int]uint64
 	Apply(ctx context.Context, changes []events.Change, through map[int]uint64) error
@@ -27,7 +23,7 @@ type Index interface {
 	Catalogue
 }
 
-// Catalogue is what an index knows of its entities beside how to find them.
+// Catalogue looks up and lists the entities of an index without searching.
 type Catalogue interface {
 	Get(ctx context.Context, ref schema.Ref, scope *policy.Scope) (schema.Entity, json.RawMessage, bool, error)
 	List(ctx context.Context, tenant string, l index.Listing) ([]schema.Entity, string, error)
@@ -40,14 +36,8 @@ type IndexAdapter struct {
 	// Open opens the index that is stored at a place; see BusAdapter.Open.
 	Open func(t *testing.T, place string) (ix Index, closeIndex func())
 
-	Features IndexFeatures
-}
-
-// IndexFeatures says what an adapter cannot do.
-type IndexFeatures struct {
-	// Recall is the least share of the best candidates, among vectors that are
-	// like nothing, that an adapter finds which does not compare them all. 0: it
-	// finds them all.
+	// Recall is the minimum share of the best candidates that an approximate
+	// adapter finds among unrelated vectors. 0 means that the adapter is exact.
 	Recall float64
 }
 
@@ -88,7 +78,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			it := &indexTest{T: t, adapter: a, place: t.TempDir(), ctx: ctx, rng: rand.New(rand.NewPCG(1, 2))}
+			it := &indexTest{T: t, adapter: a, place: t.TempDir(), ctx: ctx, generator: generator{rng: rand.New(rand.NewPCG(1, 2))}}
 			it.open()
 			t.Cleanup(func() { it.close() })
 			tt.run(it)
@@ -99,14 +89,13 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 // indexTest is one test with its own index.
 type indexTest struct {
 	*testing.T
-	adapter  IndexAdapter
-	place    string
-	ctx      context.Context
-	rng      *rand.Rand
-	index    Index
-	close    func()
-	revision uint64
-	offset   uint64
+	generator
+	adapter IndexAdapter
+	place   string
+	ctx     context.Context
+	index   Index
+	close   func()
+	offset  uint64
 }
 
 func (t *indexTest) open() { t.index, t.close = t.adapter.Open(t.T, t.place) }
@@ -125,86 +114,8 @@ func (t *indexTest) apply(changes ...events.Change) {
 	}
 }
 
-// testDimensions is the length of the vectors that the suite makes.
-const testDimensions = 48
-
-const testTenant = "suite"
-
-// next returns the next version.
-func (t *indexTest) next() schema.Version {
-	t.revision++
-	return schema.Version{Revision: t.revision}
-}
-
-// tool returns an upsert of a tool whose texts are made of words and whose
-// vectors are random.
-func (t *indexTest) tool(id string, words ...string) events.Change {
-	text := strings.Join(words, " ")
-	c := t.change(schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id})
-	c.Provider = "owner"
-	c.Document = &schema.Document{
-		Name: id, Description: text, Response: "answers " + text, Tags: []string{"tag"},
-		Examples:   []string{"please " + text},
-		Parameters: []schema.Parameter{{Name: "first", Required: true}, {Name: "second"}},
-	}
-	c.Vectors = t.vectors(c.Document)
-	return c
-}
-
-func (t *indexTest) change(ref schema.Ref) events.Change {
-	return events.Change{
-		Schema: events.ChangeSchema, Ref: ref, Version: t.next(), Op: events.OpUpsert, Format: "json",
-		Hash: fmt.Sprint(t.revision), Accepted: time.Now().UTC().Truncate(time.Microsecond), Raw: json.RawMessage(`{"raw":true}`),
-	}
-}
-
-func (t *indexTest) vectors(doc *schema.Document) *events.Vectors {
-	v := &events.Vectors{
-		Model: "suite-model", Dimensions: testDimensions,
-		Name: t.unit(), Flat: t.unit(), Description: t.unit(), Response: t.unit(),
-	}
-	for range doc.Examples {
-		v.Examples = append(v.Examples, t.unit())
-	}
-	for range doc.Parameters {
-		v.Parameters = append(v.Parameters, t.unit())
-	}
-	return v
-}
-
-func (t *indexTest) remove(id string) events.Change {
-	return events.Change{
-		Schema: events.ChangeSchema, Ref: schema.Ref{Tenant: testTenant, Kind: schema.KindTool, ID: id},
-		Version: t.next(), Op: events.OpDelete, Accepted: time.Now().UTC(),
-	}
-}
-
-// unit returns a random vector of unit length.
-func (t *indexTest) unit() []float32 {
-	v := make([]float32, testDimensions)
-	var square float64
-	for i := range v {
-		v[i] = float32(t.rng.NormFloat64())
-		square += float64(v[i]) * float64(v[i])
-	}
-	for i := range v {
-		v[i] = float32(float64(v[i]) / math.Sqrt(square))
-	}
-	return v
-}
-
-// probe returns a query for words with vectors for everything.
-func (t *indexTest) probe(words string) index.Probe {
-	text := func() index.Text { return index.Text{Words: words, Vector: t.unit()} }
-	return index.Probe{
-		Query:     text(),
-		Needs:     []index.Need{{Whole: text(), Description: text(), Response: text(), Examples: text()}, {Whole: text(), Description: text()}},
-		Arguments: []index.Argument{{Name: "a", Text: text()}, {Name: "b", Text: text()}},
-	}
-}
-
-// model weighs every feature, each differently.
-func model() fusion.Model {
+// Weights returns a model that weighs every feature, neighbours differently.
+func Weights() fusion.Model {
 	m := fusion.Model{Version: "suite", Bias: 0.5, Tau: 0.3, Alpha: 15, Required: 0.7, Optional: 0.2}
 	for f := range fusion.FeatureCount {
 		m.Features[f] = 0.3 + 0.1*float64(f%7)
@@ -221,7 +132,7 @@ func (t *indexTest) candidates(l index.Lookup) []index.Candidate {
 		l.N = 10
 	}
 	if l.Model.Version == "" {
-		l.Model = model()
+		l.Model = Weights()
 	}
 	found, err := t.index.Candidates(t.ctx, l)
 	if err != nil {

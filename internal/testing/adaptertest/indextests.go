@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/nearcopy"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/vector"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -66,8 +65,8 @@ func testNewestWins(t *indexTest) {
 	}
 }
 
-// testEditions: a document made anew of the same raw document supersedes the one
-// before, over a restart too, and gives way to the next revision.
+// testEditions: a new edition of the document of a raw document supersedes the
+// previous edition, even across a restart, and the next revision supersedes both.
 func testEditions(t *indexTest) {
 	first, second := t.tool("a", "first"), t.tool("a", "second")
 	second.Version = first.Version
@@ -135,7 +134,7 @@ func testRefused(t *indexTest) {
 	} {
 		bad := t.tool("bad", "bad")
 		spoil(&bad)
-		err := t.index.Apply(t.ctx, []events.Change{t.tool("beside", "beside"), bad}, map[int]uint64{0: 99})
+		err := t.index.Apply(t.ctx, []events.Change{t.tool("neighbour", "good"), bad}, map[int]uint64{0: 99})
 		if _, permanent := stream.AsPermanent(err); !permanent {
 			t.Errorf("%s: %v is not permanent", name, err)
 		}
@@ -181,7 +180,7 @@ func testIndexRestart(t *indexTest) {
 		t.Errorf("positions %v after a restart, want %v", got, want)
 	}
 	after := t.candidates(l)
-	// Lexical statistics may be brought up to date by a restart.
+	// A restart may update the lexical statistics.
 	for i := range before {
 		if i >= len(after) || !sameCandidate(ofWords(before[i], after[i]), after[i]) {
 			t.Fatalf("after a restart %v, before %v", after, before)
@@ -203,8 +202,8 @@ func ofWords(c, words index.Candidate) index.Candidate {
 	return c
 }
 
-// exact returns what index.Score says of a change, the lexical scores taken
-// from the candidate itself.
+// exact returns the score of a change by index.Score, with the lexical scores of
+// the candidate itself.
 func exact(c events.Change, p *index.Probe, got index.Candidate) index.Candidate {
 	e := index.Entry{Vectors: c.Vectors}
 	for _, parameter := range c.Document.Parameters {
@@ -212,12 +211,12 @@ func exact(c events.Change, p *index.Probe, got index.Candidate) index.Candidate
 	}
 	s := index.Score(p, e)
 	return ofWords(index.Candidate{
-		Ref: c.Ref, Provider: c.Provider, First: cmp.Or(c.First, c.Revision), Sketch: nearcopy.Of(c.Document, c.Provider),
+		Ref: c.Ref, Provider: c.Provider, First: cmp.Or(c.First, c.Revision), Sketch: index.SketchOf(c.Document, c.Provider),
 		Features: s.Features, Matches: s.Matches, BestArg: s.BestArg, Similarity: s.Similarity,
 	}, got)
 }
 
-// sparse takes some of the vectors of a tool away.
+// sparse removes some vectors of a tool.
 func sparse(c events.Change, i int) events.Change {
 	v := c.Vectors
 	for bit, drop := range []func(){
@@ -239,7 +238,7 @@ func testExactScores(t *indexTest) {
 		t.apply(c)
 	}
 	for range 5 {
-		p, m := t.probe("weather"), model()
+		p, m := t.probe("weather"), Weights()
 		found := t.candidates(index.Lookup{Probe: p, N: 63})
 		if len(found) != len(byID) {
 			t.Fatalf("%d candidates of %d", len(found), len(byID))
@@ -253,8 +252,8 @@ func testExactScores(t *indexTest) {
 	}
 }
 
-// wantOrdered checks that candidates stand best first, equal ones by id in
-// descending order.
+// wantOrdered checks that candidates are sorted best first, and equal candidates
+// by id in descending order.
 func (t *indexTest) wantOrdered(found []index.Candidate, m *fusion.Model) {
 	t.Helper()
 	score := func(c index.Candidate) float64 {
@@ -293,14 +292,14 @@ func testLexicalScores(t *indexTest) {
 	}
 }
 
-// testRerank checks that each need scores by itself what it scores where it is the only one.
+// testRerank checks that each of several needs scores the same as it does alone.
 func testRerank(t *indexTest) {
 	a, b := t.tool("a", "convert currency"), t.tool("b", "forecast weather")
 	t.apply(a, b)
 	p := t.probe("weather forecasts")
 	p.Needs[1].Whole.Words = "a currency"
 	both := t.candidates(index.Lookup{Probe: p, Rerank: true})
-	m := model()
+	m := Weights()
 	for i := range p.Needs {
 		alone := p
 		alone.Needs = p.Needs[i : i+1]
@@ -316,7 +315,7 @@ func testRerank(t *indexTest) {
 				t.Errorf("need %d of %s: %v, not %v", i, c.ID, got, want)
 			}
 			if c.Needs != nil || c.Vector != nil {
-				t.Errorf("%s has what was not asked for", c.ID)
+				t.Errorf("%s has needs or a vector, unasked", c.ID)
 			}
 		}
 	}
@@ -365,7 +364,7 @@ func testBestOfMany(t *indexTest) {
 	for batch := range slices.Chunk(changes, 333) {
 		t.apply(batch...)
 	}
-	m := model()
+	m := Weights()
 	for f := range m.Features {
 		if !strings.Contains(fusion.Feature(f).String(), "dense") {
 			m.Features[f] = 0
@@ -383,7 +382,7 @@ func testBestOfMany(t *indexTest) {
 
 // sameBest compares the best candidates as far as the adapter finds them.
 func (t *indexTest) sameBest(got, want []string) bool {
-	least := t.adapter.Features.Recall
+	least := t.adapter.Recall
 	if least == 0 || len(got) != len(want) {
 		return slices.Equal(got, want)
 	}
@@ -431,8 +430,8 @@ func testWithoutVectors(t *indexTest) {
 	}
 }
 
-// testNothingToEmbed has a tool in whose texts the model found nothing: its
-// words find it all the same, also when it is the first of all.
+// testNothingToEmbed: a tool without vectors, because the model found nothing in its
+// texts, is still found by its words, even if it is the first tool of the index.
 func testNothingToEmbed(t *indexTest) {
 	blank := t.tool("blank", "42")
 	blank.Vectors = &events.Vectors{Model: blank.Vectors.Model, Dimensions: blank.Vectors.Dimensions}
@@ -477,7 +476,7 @@ func testFilters(t *indexTest) {
 		"providers":                           {schema.Filters{}, aProvider, nil, []string{"provider7"}},
 		"providers by filter":                 {schema.Filters{Kinds: aProvider}, nil, nil, []string{"provider7"}},
 		"kinds that exclude each other":       {schema.Filters{Kinds: aProvider}, tool, nil, []string{}},
-		"nobody":                              {schema.Filters{Providers: []string{"nobody"}}, nil, nil, []string{}},
+		"an unknown owner":                    {schema.Filters{Providers: []string{"unknown"}}, nil, nil, []string{}},
 		"excluded by a flag":                  {schema.Filters{Providers: []string{"provider7"}}, tool, []string{"bidi-characters", "no such"}, []string{"t007", "t207", "t307", "t407"}},
 		"excluded by either flag":             {schema.Filters{Providers: []string{"provider7"}}, tool, []string{"bidi-characters", "mixed-scripts"}, []string{"t207", "t307", "t407"}},
 	} {
@@ -494,7 +493,7 @@ func testFilters(t *indexTest) {
 	}
 }
 
-// testBehind asks for some of five tools, of which t007 and t107 are flagged.
+// testBehind searches for some of five tools; t007 and t107 are flagged.
 func testBehind(t *indexTest, filters schema.Filters, kinds []schema.Kind) {
 	for name, c := range map[string]struct {
 		n    int
@@ -520,7 +519,7 @@ func testBehind(t *indexTest, filters schema.Filters, kinds []schema.Kind) {
 	}
 	flagged := t.candidates(index.Lookup{Probe: t.probe("weather"), Filters: schema.Filters{IDs: []string{"t007"}}, Behind: []string{"mixed-scripts"}})
 	if len(flagged) != 1 {
-		t.Errorf("%v where there is nothing else", ids(flagged))
+		t.Errorf("found %v among flagged tools alone", ids(flagged))
 	}
 }
 
@@ -530,7 +529,7 @@ func testAlso(t *indexTest) {
 		changes = append(changes, t.tool(fmt.Sprintf("t%03d", i), "weather"))
 	}
 	t.apply(changes...)
-	m, p := model(), t.probe("weather")
+	m, p := Weights(), t.probe("weather")
 	all := ids(t.candidates(index.Lookup{Probe: p, N: 400}))
 	first, last := all[0], all[399]
 	found := t.candidates(index.Lookup{Probe: p, N: 3, Also: []string{last, first, last, "no such"}})
@@ -540,7 +539,7 @@ func testAlso(t *indexTest) {
 	t.wantOrdered(found, &m)
 	found = t.candidates(index.Lookup{Probe: p, N: 3, Also: []string{last}, Filters: schema.Filters{IDs: all[:2]}})
 	if got := ids(found); !slices.Equal(got, all[:2]) {
-		t.Errorf("a filter does not hold for what is wanted also: %v", got)
+		t.Errorf("the filter does not hold for Also: %v", got)
 	}
 	owner := t.tool("p", "nothing like it")
 	owner.Kind, owner.Provider = schema.KindProvider, ""
@@ -549,7 +548,7 @@ func testAlso(t *indexTest) {
 	if found := t.candidates(index.Lookup{Probe: p, Kinds: both, N: 1, Also: []string{"p"}}); !slices.ContainsFunc(found, func(c index.Candidate) bool { return c.Kind == schema.KindProvider && c.ID == "p" }) {
 		t.Errorf("a provider that is wanted also is not among %v", ids(found))
 	}
-	// No candidates but those of Also.
+	// No candidates except the tools of Also.
 	for name, l := range map[string]index.Lookup{
 		"nothing":   {},
 		"alone":     {Also: []string{last, first, last, "no such"}},
@@ -576,7 +575,7 @@ func testTenants(t *indexTest) {
 	if len(found) != 1 || found[0].Tenant != "other" {
 		t.Errorf("the other tenant finds %v", found)
 	}
-	if found := t.candidates(index.Lookup{Tenant: "nobody", Probe: t.probe("theirs")}); len(found) != 0 {
+	if found := t.candidates(index.Lookup{Tenant: "unknown", Probe: t.probe("theirs")}); len(found) != 0 {
 		t.Errorf("an unknown tenant finds %v", ids(found))
 	}
 	all, _, err := t.index.List(t.ctx, testTenant, index.Listing{Kind: schema.KindTool, Limit: 10})
@@ -650,7 +649,7 @@ func testCancelled(t *indexTest) {
 	t.apply(t.tool("a", "a"))
 	ctx, cancel := context.WithCancel(t.ctx)
 	cancel()
-	if _, err := t.index.Candidates(ctx, index.Lookup{Tenant: testTenant, N: 1, Model: model()}); err == nil {
+	if _, err := t.index.Candidates(ctx, index.Lookup{Tenant: testTenant, N: 1, Model: Weights()}); err == nil {
 		t.Error("a cancelled search does not fail")
 	}
 	if err := t.index.Apply(ctx, []events.Change{t.tool("b", "b")}, nil); err == nil {

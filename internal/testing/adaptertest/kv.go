@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
-// KV is what an adapter of the store of small, watched values offers.
+// KV is the interface of an adapter of the store of small, watched values.
 type KV interface {
 	Put(ctx context.Context, key string, value []byte) (revision uint64, err error)
 	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)
@@ -61,7 +61,7 @@ type kvTest struct {
 	close   func()
 }
 
-// must is for revisions that are only wanted without an error.
+// must returns the revision of a call that must not fail.
 func (t *kvTest) must(revision uint64, err error) uint64 {
 	t.Helper()
 	if err != nil {
@@ -139,7 +139,7 @@ func testKeys(t *kvTest) {
 	}
 }
 
-// testWatch sees what is there, what comes and what goes, and only that.
+// testWatch expects the present values, then every change, and nothing else.
 func testWatch(t *kvTest) {
 	t.must(t.kv.Put(t.ctx, "w.a", []byte("old")))
 	t.must(t.kv.Put(t.ctx, "w.a", []byte("new")))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
 )
 
 func (t *indexTest) wantNamed(scope *policy.Scope, name string, want ...string) {
@@ -48,7 +48,7 @@ func testNamed(t *indexTest) {
 		t.wantNamed(nil, "someone_a", "a")
 		t.reopen()
 	}
-	if ids, err := t.index.Named(t.ctx, "nobody", "rare", nil); err != nil || len(ids) != 0 {
+	if ids, err := t.index.Named(t.ctx, "unknown", "rare", nil); err != nil || len(ids) != 0 {
 		t.Errorf("an unknown tenant has %q, %v", ids, err)
 	}
 	ctx, cancel := context.WithCancel(t.ctx)

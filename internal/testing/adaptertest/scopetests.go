@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// testScopes compares searches in the scope of random grants with a ranking of everything,
-// from which what the scope does not allow is taken out.
+// testScopes compares searches in the scope of random grants with a ranking of all
+// tools after removing the tools outside the scope.
 func testScopes(t *indexTest) {
 	changes := t.granted(600)
 	t.apply(changes...)
@@ -39,13 +39,13 @@ func testScopes(t *indexTest) {
 }
 
 // granted returns n tools and providers that grants can tell apart.
-func (t *indexTest) granted(n int) []events.Change {
+func (g *generator) granted(n int) []events.Change {
 	changes := make([]events.Change, n)
 	for i := range changes {
-		c := t.tool(fmt.Sprintf("t%03d", i), "weather", fmt.Sprint("word", i%7))
-		c.Provider = []string{"", "a", "a/b", "a/b/c", "ab", "b"}[t.rng.IntN(6)]
-		c.From = []string{"", "crawl", "crawl/x", "crawler"}[t.rng.IntN(4)]
-		c.Document.Tags = []string{fmt.Sprint("tag", t.rng.IntN(4)), fmt.Sprint("tag", t.rng.IntN(4))}
+		c := g.tool(fmt.Sprintf("t%03d", i), "weather", fmt.Sprint("word", i%7))
+		c.Provider = []string{"", "a", "a/b", "a/b/c", "ab", "b"}[g.rng.IntN(6)]
+		c.From = []string{"", "crawl", "crawl/x", "crawler"}[g.rng.IntN(4)]
+		c.Document.Tags = []string{fmt.Sprint("tag", g.rng.IntN(4)), fmt.Sprint("tag", g.rng.IntN(4))}
 		if i%50 == 49 {
 			c.Kind, c.ID, c.Provider = schema.KindProvider, []string{"a", "a/b", "b"}[i/50%3], ""
 		}
@@ -54,7 +54,7 @@ func (t *indexTest) granted(n int) []events.Change {
 	return changes
 }
 
-// randomScope returns the scope of a few grants, now and then of a tool alone.
+// randomScope returns the scope of a few grants, sometimes of a single tool.
 func (t *indexTest) randomScope(changes []events.Change) *policy.Scope {
 	grants := make([]policy.Grant, 1+t.rng.IntN(6))
 	for i := range grants {
@@ -92,7 +92,7 @@ func allows(scope *policy.Scope, changes []events.Change, ref schema.Ref) bool {
 	return allowed
 }
 
-// catalogueInScope: what is hidden is like what does not exist.
+// catalogueInScope checks that a hidden tool looks like a tool that does not exist.
 func (t *indexTest) catalogueInScope(changes []events.Change) {
 	scope := t.randomScope(changes)
 	for _, c := range changes {

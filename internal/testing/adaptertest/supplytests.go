@@ -6,26 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // answering returns a tool that takes nothing and answers with a text.
-func (t *indexTest) answering(id, response string) events.Change {
-	c := t.tool(id, "unrelated")
+func (g *generator) answering(id, response string) events.Change {
+	c := g.tool(id, "unrelated")
 	c.Document.Response, c.Document.Parameters = response, nil
-	c.Vectors = t.vectors(c.Document)
+	c.Vectors = g.vectors(c.Document)
 	return c
 }
 
 // taking returns a tool that requires parameters and answers with nothing.
-func (t *indexTest) taking(id string, names ...string) events.Change {
-	c := t.answering(id, "")
+func (g *generator) taking(id string, names ...string) events.Change {
+	c := g.answering(id, "")
 	for _, name := range names {
 		c.Document.Parameters = append(c.Document.Parameters, schema.Parameter{Name: name, Required: true})
 	}
-	c.Vectors = t.vectors(c.Document)
+	c.Vectors = g.vectors(c.Document)
 	return c
 }
 
@@ -55,7 +55,7 @@ func (t *indexTest) wantSuppliers(tool, want string) {
 }
 
 func testSuppliers(t *indexTest) {
-	if got := t.suppliers(testTenant, "nobody", "nothing"); !slices.Equal(got, []string{"", ""}) {
+	if got := t.suppliers(testTenant, "unknown", "absent"); !slices.Equal(got, []string{"", ""}) {
 		t.Fatalf("an empty index has %q", got)
 	}
 	optional := t.taking("optional", "token")
@@ -81,7 +81,7 @@ func testSuppliers(t *indexTest) {
 		for _, tool := range []string{"optional", "none", "login", "provider", "no such"} {
 			t.wantSuppliers(tool, "")
 		}
-		if got := t.suppliers("nobody", "one"); got[0] != "" {
+		if got := t.suppliers("unknown", "one"); got[0] != "" {
 			t.Errorf("an unknown tenant has %q", got)
 		}
 		if got := t.suppliers(testTenant, "one", "no such", "one"); got[0] != got[2] || got[1] != "" || got[0] == "" {

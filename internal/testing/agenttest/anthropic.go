@@ -21,7 +21,7 @@ type block struct {
 	Input    json.RawMessage `json:"input"`
 }
 
-// blocks are a content, which is also a string.
+// blocks is the content of a message: blocks or a string.
 type blocks []block
 
 // UnmarshalJSON reads both forms.
@@ -34,7 +34,7 @@ func (b *blocks) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]block)(b))
 }
 
-// deferrable is a tool that the model does not see until a result refers to it, if it says so.
+// deferrable is a tool that may be deferred: the model then sees it once a result refers to it.
 type deferrable struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`

@@ -1,7 +1,7 @@
-// Package agenttest is a language model that uses tools by a script, behind the HTTP protocols
+// Package agenttest is a scripted language model that uses tools, behind the HTTP protocols
 // of vendors: POST /v1/chat/completions and POST /v1/responses (OpenAI), and POST /v1/messages
-// (Anthropic). Frameworks for agents run against it in tests. It keeps what it was sent, and
-// refuses what the vendors refuse of tools.
+// (Anthropic). Tests run agent frameworks against it. It records the requests, and
+// refuses the same tool definitions as the vendors.
 package agenttest
 
 import (
@@ -24,7 +24,7 @@ type Tool struct {
 	Search      bool            // it is the tool_search of the Responses API, which the client runs
 }
 
-// Result is what a call of the model came to.
+// Result is the result of a tool call by the model.
 type Result struct {
 	Tool  string // that was called
 	Text  string
@@ -35,7 +35,7 @@ type Result struct {
 type Turn struct {
 	Path    string // of the request
 	Asked   string // the last text of the user
-	Tools   []Tool // that it may call, with those that results make known
+	Tools   []Tool // that it may call, including tools that results revealed
 	Results []Result
 	Body    json.RawMessage // as it was sent
 }
@@ -49,7 +49,7 @@ func (t *Turn) tool(name string) (Tool, bool) {
 	return t.Tools[i], true
 }
 
-// Action is what the model does: it calls a tool, or says something.
+// Action is a step of the model: it calls a tool or replies with text.
 type Action struct {
 	Tool      Tool // without a name: nothing is called
 	Arguments json.RawMessage
@@ -89,7 +89,7 @@ type protocol struct {
 	write func(number int, a Action) any
 }
 
-// protocols are those that the model speaks, by path.
+// protocols maps paths to the protocols of the model.
 var protocols = map[string]protocol{
 	"/v1/chat/completions": {readChat, writeChat},
 	"/v1/responses":        {readResponses, writeResponses},
@@ -122,7 +122,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p.write(m.keep(t), m.script(t)))
 }
 
-// keep keeps a turn and returns how many there are.
+// keep records a turn and returns the number of turns.
 func (m *Model) keep(t Turn) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +130,7 @@ func (m *Model) keep(t Turn) int {
 	return len(m.turns)
 }
 
-// refuse answers with an error as all the vendors shape it.
+// refuse answers with an error in the form common to all vendors.
 func refuse(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})
 }
@@ -138,13 +138,13 @@ func refuse(w http.ResponseWriter, status int, message string) {
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
 
-// toolName is what every vendor takes as the name of a function.
+// toolName matches the function names that every vendor accepts.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// check refuses tools that no vendor takes.
+// check refuses tools that no vendor accepts.
 func (t *Turn) check() error {
 	names := map[string]bool{}
 	for _, tool := range t.Tools {
@@ -169,7 +169,7 @@ func (t *Turn) check() error {
 // calls are the calls of a conversation, by id.
 type calls map[string]string
 
-// result returns what a call came to, which must be one of the conversation.
+// result returns the result of a call, which must belong to the conversation.
 func (c calls) result(id, text string) (Result, error) {
 	name, ok := c[id]
 	if !ok {
@@ -193,7 +193,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// orEmpty returns arguments, which are an object also where there are none.
+// orEmpty returns arguments, or an empty object instead of none.
 func orEmpty(arguments json.RawMessage) json.RawMessage {
 	if len(arguments) == 0 {
 		return json.RawMessage(`{}`)

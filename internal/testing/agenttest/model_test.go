@@ -6,24 +6,20 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // send sends a request to a model and returns what it answers.
 func send(t *testing.T, m *Model, path, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return fmt.Sprint(resp.StatusCode, " ", string(answer))
 }
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// toolSearch is the type of the tool by which the client searches.
+// toolSearch is the type of the search tool that the client runs.
 const toolSearch = "tool_search"
 
 // function is a function of OpenAI's APIs.

@@ -13,17 +13,17 @@ const (
 	callTool      = "call_tool"
 )
 
-// Seeker is a script: a model that searches for what it is asked for, calls the first tool that
-// is found, can be called and wants nothing that it does not know, and says what that has returned. Where there
-// is no search, it calls the first tool that it is given. It knows values by the names of
-// arguments, and gives a tool those that its schema has: one whose schema it has not seen is
-// called without any.
+// Seeker is a scripted model that searches for the requested task, calls the first
+// callable tool it finds whose required arguments it knows, and answers with the result.
+// Without a search tool, it calls the first tool it is given. It knows values by argument
+// name and passes the arguments that the schema of a tool lists; a tool whose schema it has
+// not seen is called without arguments.
 type Seeker struct {
 	Values    map[string]any
-	Describes bool // it has a tool described before it calls it
+	Describes bool // it requests the description of a tool before calling it
 }
 
-// Act is what the model does next.
+// Act returns the next step of the model.
 func (s Seeker) Act(t Turn) Action {
 	if len(t.Results) == 0 {
 		return s.begin(&t)
@@ -52,7 +52,7 @@ func (s Seeker) begin(t *Turn) Action {
 	return Action{Tool: t.Tools[0], Arguments: s.fill(t.Tools[0].Schema)}
 }
 
-// follow calls what a search has found: by its name where the model knows it, else by call_tool.
+// follow calls a tool from the search results: by name if the model knows it, else by call_tool.
 func (s Seeker) follow(t *Turn, search Result) Action {
 	if len(search.Found) > 0 {
 		tool, _ := t.tool(search.Found[0])
@@ -74,7 +74,7 @@ func (s Seeker) follow(t *Turn, search Result) Action {
 // suffices reports whether there is a value for everything that a schema requires.
 func (s Seeker) suffices(schema json.RawMessage) bool {
 	var of struct{ Required []string }
-	_ = json.Unmarshal(schema, &of) // where there is none, nothing is known of the tool
+	_ = json.Unmarshal(schema, &of) // without a schema, nothing is known about the tool
 	return !slices.ContainsFunc(of.Required, func(name string) bool {
 		_, known := s.Values[name]
 		return !known
@@ -109,7 +109,7 @@ func use(t *Turn, name string, arguments map[string]any) Action {
 	return Action{Tool: tool, Arguments: encoded(arguments)}
 }
 
-// found is what search_tools answers.
+// found is the answer of search_tools.
 type found struct {
 	SearchID string `json:"search_id"`
 	Tools    []struct {
@@ -124,8 +124,8 @@ func readSearch(text string) (answer found, ok bool) {
 	return answer, ok
 }
 
-// readText reads the JSON that begins so out of a text that a framework may have put more
-// around, or made a quoted string of: a model would see it there.
+// readText extracts the JSON with this beginning from a text. Like a model, it finds the JSON
+// if a framework has wrapped it in other text or in a quoted string.
 func readText(text, begin string, to any) bool {
 	for _, text := range []string{text, unquote.Replace(text)} {
 		at := strings.Index(text, begin)
@@ -136,13 +136,13 @@ func readText(text, begin string, to any) bool {
 	return false
 }
 
-// unquote takes away the escapes of a quoted string.
+// unquote removes the escapes of a quoted string.
 var unquote = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`)
 
 // fill returns the arguments that a schema has a value for.
 func (s Seeker) fill(schema json.RawMessage) json.RawMessage {
 	var of struct{ Properties map[string]json.RawMessage }
-	_ = json.Unmarshal(schema, &of) // where there is none, nothing is known of the tool
+	_ = json.Unmarshal(schema, &of) // without a schema, nothing is known about the tool
 	out := map[string]any{}
 	for name := range of.Properties {
 		if value, ok := s.Values[name]; ok {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 func TestExportsAreDocumented(t *testing.T) {
@@ -18,16 +20,12 @@ func TestExportsAreDocumented(t *testing.T) {
 			continue
 		}
 		f, err := parser.ParseFile(set, root(file), nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		packages[path.Dir(file)] = append(packages[path.Dir(file)], f)
 	}
 	for dir, files := range packages {
 		p, err := doc.NewFromFiles(set, files, module+dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if p.Doc == "" {
 			t.Errorf("package %s has no package comment", dir)
 		}

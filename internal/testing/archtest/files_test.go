@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // root returns the path of a file named from the module's root; tests run in
-// their own folder, two below it.
-func root(file string) string { return filepath.Join("..", "..", file) }
+// their own folder, three below it.
+func root(file string) string { return filepath.Join("..", "..", "..", file) }
 
 // goFiles lists the module's Go files, generated ones left out.
 func goFiles(t *testing.T) []string {
@@ -30,9 +32,7 @@ func goFiles(t *testing.T) []string {
 		out = append(out, filepath.ToSlash(rel))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if len(out) == 0 {
 		t.Fatal("found no Go files: the walk starts at the wrong folder")
 	}
@@ -42,8 +42,6 @@ func goFiles(t *testing.T) []string {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(root(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return string(b)
 }

@@ -19,7 +19,7 @@ var (
 // headings has something behind it.
 func TestLinksLead(t *testing.T) {
 	checked := 0
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/blevesearch/bleve/v2/search"
 	index "github.com/blevesearch/bleve_index_api"
 
-	"github.com/toolstream/toolstream/internal/lexical"
+	"github.com/toolstream/toolstream/internal/engine/lexical"
 )
 
 func must[T any](v T, err error) T {

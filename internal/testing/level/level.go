@@ -1,6 +1,6 @@
-// Package level divides the tests by what they need. `make test` needs Go alone;
-// `make integration` adds running servers; `make campaign` adds tests that start,
-// kill and damage processes, and those that take minutes.
+// Package level divides the tests by their requirements. `make test` needs only Go;
+// `make integration` adds running servers; `make campaign` adds tests that take
+// minutes, and tests that start, kill and damage processes.
 package level
 
 import (

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Fault is one way in which a call goes wrong.
+// Fault is a way for a call to fail.
 type Fault string
 
 // The faults.
@@ -20,12 +20,12 @@ const (
 	Slow       Fault = "slow"        // byte by byte
 	CutBody    Fault = "cut-body"    // the connection ends amid the answer
 	CutJSON    Fault = "cut-json"    // the content ends amid its JSON: finish_reason length
-	Prose      Fault = "prose"       // the content is no JSON
+	Prose      Fault = "prose"       // the content is not JSON
 	Refusal    Fault = "refusal"     // the model declines
 	NoChoices  Fault = "no-choices"
 	WrongShape Fault = "wrong-shape" // JSON of another schema
 	Invented   Fault = "invented"    // a parameter (or argument) that the question does not name
-	Missing    Fault = "missing"     // a parameter (or argument) less
+	Missing    Fault = "missing"     // a parameter (or argument) is left out
 	Echo       Fault = "echo"        // texts of the answer repeat the prompt
 )
 
@@ -34,8 +34,8 @@ func All() []Fault {
 	return []Fault{TooMany, ServerFail, Hang, Slow, CutBody, CutJSON, Prose, Refusal, NoChoices, WrongShape, Invented, Missing, Echo}
 }
 
-// Faults go wrong by chance: the seed, the text that is asked and how often it
-// was asked decide, so that a run can be repeated in any order of calls.
+// Faults make calls fail by chance. The seed, the text of the question and its
+// repetition count decide, so that a run is reproducible in any order of calls.
 type Faults struct {
 	Seed   uint64
 	Chance map[Fault]float64 // of each, together at most 1

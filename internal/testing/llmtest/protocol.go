@@ -50,7 +50,7 @@ func refuse(w http.ResponseWriter, status int, param, message string) {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
 
 // call is the body of a request.
@@ -71,7 +71,7 @@ type call struct {
 			Schema json.RawMessage `json:"schema"`
 			Strict bool            `json:"strict"`
 		} `json:"json_schema"`
-		Grammar json.RawMessage `json:"schema"` // beside json_object
+		Grammar json.RawMessage `json:"schema"` // with json_object
 	} `json:"response_format"`
 }
 
@@ -92,8 +92,8 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// unsupported names the member that this server does not know, and how it
-// says so.
+// unsupported returns the member that this server does not support, and the
+// message of its refusal.
 func (c *Config) unsupported(r call) (param, message string) {
 	format := ""
 	if r.Format != nil {
@@ -179,7 +179,7 @@ func (s *Server) read(c call) Request {
 	return r
 }
 
-// reply is what the recordings or the rule say, with what goes wrong.
+// reply returns the reply of the recordings or the rule, with the fault applied.
 func (s *Server) reply(r Request) Reply {
 	reply := Reply{Content: "{}"}
 	recorded, ok := "", false
@@ -218,16 +218,12 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r Request) {
 		http.Error(w, "internal error", http.StatusInternalServerError)
 	case Hang:
 		s.count(string(Hang), 0, 0)
-		s.hang(ctx)
+		select {
+		case <-ctx.Done():
+		case <-s.stop.Done():
+		}
 	default:
 		s.complete(ctx, w, r, reply)
-	}
-}
-
-func (s *Server) hang(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-s.stop.Done():
 	}
 }
 

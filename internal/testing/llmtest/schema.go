@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// node is what strict structured output wants to know of a schema.
+// node has the members of a schema that strict structured output checks.
 type node struct {
 	Type       any              `json:"type"`
 	Properties map[string]*node `json:"properties"`
@@ -17,8 +17,8 @@ type node struct {
 	AnyOf      []*node          `json:"anyOf"`
 }
 
-// checkSchema refuses what OpenAI refuses of a strict schema: objects that are
-// open or whose properties are not all required.
+// checkSchema refuses strict schemas that OpenAI refuses: with objects that are
+// open or have optional properties.
 func checkSchema(name string, schema json.RawMessage, strict bool) error {
 	if name == "" || len(schema) == 0 {
 		return errors.New("response_format: json_schema needs a name and a schema")

@@ -1,10 +1,10 @@
 // Package llmtest is a language model of rules and recordings behind the real
 // HTTP protocol (POST /v1/chat/completions, GET /v1/models), with faults on
-// demand. Tests run against it, and so does who tries toolstream without a
-// key. It understands nothing: what it answers is what its rules say.
+// demand. It serves tests, and people who try toolstream without a key. It
+// understands nothing: its answers come from its rules.
 //
-// It counts what it served, so that the accounts of who called it can be
-// compared with it: a token is a word, text between white space.
+// It counts its requests and tokens, so that a test can compare them with the
+// accounts of the caller. A token is a word: text between white space.
 package llmtest
 
 import (
@@ -24,42 +24,42 @@ type Request struct {
 	User       string // all user messages
 	Format     string // json_schema, json_object, or text
 	SchemaName string // of json_schema
-	Schema     []byte // of json_schema, or beside json_object; else nil
+	Schema     []byte // of json_schema, or with json_object; else nil
 	MaxTokens  int
 	Number     int // of all calls, from 1
 	Times      int // that this same text was asked, from 1
 }
 
-// Reply is what a rule answers.
+// Reply is the answer of a rule.
 type Reply struct {
 	Content string // of the message
 	Refusal string // in its place
 	Finish  string // why it ends; "" is stop
-	Fault   Fault  // what goes wrong with it
+	Fault   Fault  // its fault, if any
 }
 
-// Config says what a server answers. Everything may be left out.
+// Config configures a server. Every field is optional.
 type Config struct {
 	Model string // its name; "scripted"
 	Key   string // that callers have to present; "": anyone may call
 
 	// Answer is the rule; nil answers an empty object.
 	Answer func(Request) Reply
-	// Recordings are answers by what Key finds in a request. They go before
-	// Answer.
+	// Recordings maps a key that Key finds in a request to its answer. They take
+	// precedence over Answer.
 	Recordings map[string]string
 	KeyOf      func(Request) string
 
 	Faults Faults
 
-	// What the server does not know: it refuses it, or takes no notice.
+	// Features that the server lacks: it refuses or ignores them.
 	Unsupported   int  // status of such a refusal; 400
 	NoSchema      bool // response_format json_schema
-	NoGrammar     bool // a schema beside json_object
+	NoGrammar     bool // a schema with json_object
 	NoObject      bool // response_format json_object
-	IgnoreFormat  bool // takes no notice of any response_format
+	IgnoreFormat  bool // ignores any response_format
 	NoMaxTokens   bool // max_tokens
-	NoTemperature bool // any temperature but 1
+	NoTemperature bool // any temperature except 1
 
 	Latency    time.Duration // before every answer
 	SlowEvery  time.Duration // between the bytes of a slow answer; 10 ms
@@ -72,7 +72,7 @@ type Server struct {
 	stop context.Context // ends hanging calls
 	end  context.CancelFunc
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	number int
 	times  map[string]int
 	queue  []Fault // of the next calls
@@ -130,39 +130,31 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Inject has the next calls go wrong, one fault each, before chance decides.
+// Inject makes the next calls fail, with one fault each, before chance decides.
 func (s *Server) Inject(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, faults...)
 }
 
-// SetFaults changes what goes wrong by chance.
-func (s *Server) SetFaults(f Faults) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cfg.Faults = f
-}
-
-// Tally counts calls of one outcome, and the tokens that they said they cost.
+// Tally counts calls of one outcome and the tokens they reported.
 type Tally struct {
 	Calls, Prompt, Completion int
 }
 
-// Counts is what a server served.
+// Counts is the number of requests and tokens of a server.
 type Counts struct {
 	Calls int // to chat/completions
-	// By counts them by outcome: the name of the fault, "answered",
-	// "abandoned" where the caller went away first, or "unsupported",
-	// "unauthorized" and "invalid" for requests that were answered 4xx for
-	// what they are.
+	// By counts calls by outcome: the name of the fault, "answered",
+	// "abandoned" if the caller left first, or "unsupported", "unauthorized"
+	// and "invalid" for requests that the server rejected with a 4xx status.
 	By map[string]Tally
-	// Prompt and Completion are the tokens of all answers that reached who
-	// asked with their usage: what its accounts should say.
+	// Prompt and Completion are the tokens of all answers with usage that
+	// reached the caller: the totals its accounts should show.
 	Prompt, Completion int
 }
 
-// Counts returns what was served so far.
+// Counts returns the counts so far.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

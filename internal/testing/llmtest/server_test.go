@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 )
 
@@ -20,9 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func listen(t *testing.T, cfg llmtest.Config) *llmtest.Server {
 	t.Helper()
 	s, err := llmtest.Listen(t.Context(), "", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -94,14 +93,10 @@ func TestModelsAndKeys(t *testing.T) {
 	s := listen(t, llmtest.Config{Key: "k"})
 	for key, status := range map[string]int{"": 401, "wrong": 401, "k": 200} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/models", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		req.Header.Set("Authorization", "Bearer "+key)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode != status || strings.Contains(string(body), `"scripted"`) != (status == 200) {
 			t.Errorf("key %q: %d %s %v", key, resp.StatusCode, body, err)

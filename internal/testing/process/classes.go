@@ -29,7 +29,7 @@ func (d *Distributed) awaitClass(t testing.TB) string {
 	return live.Class
 }
 
-// TenantsInWeaviate returns the tenants for which Weaviate has a shard.
+// TenantsInWeaviate returns the tenants that have a shard in Weaviate.
 func (d *Distributed) TenantsInWeaviate(t testing.TB) (names []string) {
 	t.Helper()
 	var found []struct{ Name string }
@@ -70,8 +70,8 @@ func (d *Distributed) InWeaviate(t testing.TB, tenant string) map[string]string 
 	}
 }
 
-// forgetClasses removes an alias from Weaviate and the classes behind it. They
-// are called like it, up to the first underscore.
+// forgetClasses removes an alias from Weaviate and the classes behind it, whose
+// names up to the first underscore equal the alias.
 func forgetClasses(ctx context.Context, addr, alias string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

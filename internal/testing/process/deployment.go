@@ -14,8 +14,8 @@ type Deployment interface {
 	// Restart ends every process in order and starts it again, one after the
 	// other.
 	Restart(t testing.TB)
-	// Crash kills these replicas and starts them again; where everything is one
-	// process, that one.
+	// Crash kills these replicas and starts them again, or the only process of an
+	// embedded deployment.
 	Crash(t testing.TB, names ...string)
 }
 
@@ -23,7 +23,7 @@ type Deployment interface {
 type Embedded struct {
 	bin, data string
 	env       []string
-	door      *door // the process has an address that stays
+	door      *door // the fixed address of the process
 	process   *Process
 }
 
@@ -46,7 +46,7 @@ func (e *Embedded) start(t testing.TB) {
 	e.process = p
 }
 
-// Folder is where the process keeps what it keeps.
+// Folder returns the data folder of the process.
 func (e *Embedded) Folder() string { return e.data }
 
 // Front returns the process.

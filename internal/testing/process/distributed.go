@@ -14,27 +14,27 @@ import (
 )
 
 // replicas names the processes of a distributed deployment, consumers before
-// producers; what stands before the hyphen is the service.
+// producers; the part before the hyphen is the service.
 func replicas() []string {
 	return []string{"query-1", "query-2", "trainer", "embedder-1", "embedder-2", "standardizer-1", "standardizer-2", "ingest"}
 }
 
-// Distributed is the five services in processes of their own, on servers that
-// others may use too. Its methods are called from one goroutine.
+// Distributed runs the five services in separate processes, on servers that other
+// tests may use, too. Its methods are called from one goroutine.
 type Distributed struct {
 	Cluster *Cluster
 	Prefix  string // of the topics
 	Alias   string // in Weaviate, and the prefix of names in NATS
 
 	bin, dir  string
-	env       []string // of every process, beside what belongs to the deployment
-	vectors   []string // where the query replicas search them; none: there is no Weaviate
+	env       []string // of every process, in addition to the settings of the deployment
+	vectors   []string // query.vectors of the query replicas; empty: the deployment has no Weaviate
 	doors     map[string]*door
 	processes map[string]*Process
 }
 
-// Serve starts a deployment with topics of its own and returns once all of it is
-// ready. vectors are values of query.vectors, one for each query replica; without
+// Serve starts a deployment with topics of its own and returns once it is ready as a
+// whole. vectors are values of query.vectors, one for each query replica; without
 // any, the deployment has no Weaviate.
 func Serve(t testing.TB, c *Cluster, bin string, vectors ...string) *Distributed {
 	t.Helper()
@@ -59,42 +59,36 @@ func ServeIn(t testing.TB, c *Cluster, bin string, env []string, vectors ...stri
 			}
 		})
 	}
-	t.Cleanup(func() { d.tell(t) })
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(d.processes)) {
+			t.Logf("the end of the log of %s:\n%s", name, d.processes[name].endOfLog())
+		}
+	})
 	for _, name := range replicas() {
-		d.doors[name] = newDoor(t) // before what is told of it
+		d.doors[name] = newDoor(t) // before other processes get its address
 	}
 	for _, name := range replicas() {
 		d.Start(t, name)
 	}
 	if len(vectors) > 0 {
-		d.awaitClass(t) // until it is there, searches do without Weaviate and say so
+		d.awaitClass(t) // until the class exists, searches report that they run without Weaviate
 	}
 	return d
 }
 
-// tell adds to a failure what the processes logged.
-func (d *Distributed) tell(t testing.TB) {
-	if !t.Failed() {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.processes)) {
-		t.Logf("the end of the log of %s:\n%s", name, end(d.processes[name].Log()))
-	}
-}
-
-// end returns the last 4 kB of a text.
-func end(text string) string { return text[max(0, len(text)-4096):] }
-
 // Replicas returns the names of the processes.
 func (d *Distributed) Replicas() []string { return replicas() }
 
-// Folder is where the processes keep what they keep.
+// Folder returns the data folder of the processes.
 func (d *Distributed) Folder() string { return d.dir }
 
 // Replica returns a process by its name.
 func (d *Distributed) Replica(name string) *Process { return d.processes[name] }
 
-// Front is ingest, which passes on what is for the first query replica and for
+// Front returns ingest, which forwards requests for the first query replica and for
 // the trainer.
 func (d *Distributed) Front() *Process { return d.processes["ingest"] }
 
@@ -103,7 +97,7 @@ func (d *Distributed) Fronts() []*Process {
 	return []*Process{d.processes["query-1"], d.processes["query-2"]}
 }
 
-// settings returns what a replica is told by its environment.
+// settings returns the environment of a replica.
 func (d *Distributed) settings(name string) []string {
 	env := []string{
 		"TOOLSTREAM_KAFKA_BROKERS=" + d.Cluster.Kafka.Addr, "TOOLSTREAM_NATS_URL=nats://" + d.Cluster.NATS.Addr,

@@ -13,7 +13,7 @@ import (
 // from the beginning, so no other process can take it.
 type door struct {
 	listener net.Listener
-	behind   atomic.Pointer[string] // the address of the process, nil while there is none
+	behind   atomic.Pointer[string] // address of the process, nil if it is down
 }
 
 func newDoor(t testing.TB) *door {
@@ -36,7 +36,7 @@ func newDoor(t testing.TB) *door {
 	return d
 }
 
-// URL is where the test listens.
+// URL is the fixed address.
 func (d *door) URL() string { return "http://" + d.listener.Addr().String() }
 
 // lead makes the door lead to a process at url and returns its own.
@@ -63,7 +63,7 @@ func (d *door) pass(client net.Conn) {
 	}
 	go func() {
 		defer server.Close()
-		_, _ = io.Copy(server, client) // an error ends the connection, which is all there is to do
+		_, _ = io.Copy(server, client) // an error ends the connection, and no more is needed
 	}()
 	_, _ = io.Copy(client, server)
 }

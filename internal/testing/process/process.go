@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/testing/servers"
+	"github.com/toolstream/toolstream/internal/testing/servers/servertest"
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
@@ -35,6 +36,28 @@ func Build(t testing.TB) string {
 	}
 	return bin
 }
+
+// built names the variable that holds the path of the program that Main has compiled.
+const built = "TOOLSTREAM_TEST_BINARY"
+
+// Main compiles Toolstream for all tests of a package, runs them, stops their servers and
+// returns the code to exit with.
+func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "toolstream-tests")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		bin := filepath.Join(dir, "toolstream")
+		err = errors.Join(Compile(Toolstream, bin), os.Setenv(built, bin))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return servertest.Main(m)
+}
+
+// Binary is the path of the program that Main has compiled.
+func Binary() string { return os.Getenv(built) }
 
 // Compile compiles the program of a package, static as in a release, to a path. Go keeps the
 // program that `go run` makes, so that it is linked once for all tests, and not what `go build` makes.
@@ -56,8 +79,8 @@ type Process struct {
 	exited chan error
 }
 
-// startLimit bounds the wait for a process to say where it listens: it is a
-// guard against hanging for ever, not an expectation.
+// startLimit bounds the wait for a process to report its address. It guards
+// against hanging for ever and is not an expectation.
 const startLimit = 2 * time.Minute
 
 var address = regexp.MustCompile(`toolstream .*listens.*(http://127\.0\.0\.1:\d+)`)
@@ -79,8 +102,8 @@ func StartIn(t testing.TB, bin, data string, env []string, args ...string) *Proc
 	return p
 }
 
-// Try is Start for a process that may refuse to run: the error holds what it
-// said.
+// Try is Start for a process that may refuse to run: the error contains its
+// output.
 func Try(t testing.TB, bin, data string, args ...string) (*Process, error) {
 	t.Helper()
 	return run(t, bin, nil, append(upOn(data), args...)...)
@@ -97,7 +120,12 @@ func run(t testing.TB, bin string, env []string, args ...string) (*Process, erro
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(p.Kill)
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("the end of the log:\n%s", p.endOfLog())
+		}
+	})
 	if err := p.Ready(t.Context()); err != nil {
 		p.Kill()
 		return nil, err
@@ -105,7 +133,13 @@ func run(t testing.TB, bin string, env []string, args ...string) (*Process, erro
 	return p, nil
 }
 
-// start returns once the process says where it listens.
+// endOfLog returns the last 4 kB of the log.
+func (p *Process) endOfLog() string {
+	text := p.Log()
+	return text[max(0, len(text)-4096):]
+}
+
+// start returns once the process reports its address.
 func start(bin string, env []string, args ...string) (*Process, error) {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(append(os.Environ(), "TOOLSTREAM_LOG_FORMAT=text"), env...)
@@ -148,14 +182,14 @@ func (p *Process) follow(stderr io.Reader, found chan<- string) {
 	p.exited <- p.cmd.Wait()
 }
 
-// Log returns what the process has logged.
+// Log returns the log of the process so far.
 func (p *Process) Log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(append(p.log[:len(p.log):len(p.log)], ""), "\n")
 }
 
-// PID is the id of the process, for reading what the system says of it.
+// PID is the id of the process, for reading its statistics from the system.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Ready waits until the process says that it is, by polling /readyz, which is the
@@ -180,11 +214,11 @@ func (p *Process) Ready(ctx context.Context) error {
 	return nil
 }
 
-// untilLimit is how long Until waits where ctx has no deadline: a test that waits for ever ends
-// its whole package, without a word of why.
+// untilLimit bounds Until if ctx has no deadline: a test that waits for ever ends its whole
+// package without saying why.
 const untilLimit = 5 * time.Minute
 
-// Until calls check, some milliseconds apart, until it says yes, fails, or ctx
+// Until calls check every few milliseconds until it returns true, fails, or ctx
 // ends.
 func Until(ctx context.Context, check func() (bool, error)) error {
 	if _, bounded := ctx.Deadline(); !bounded {

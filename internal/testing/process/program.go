@@ -12,7 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
 
-// patience is how long a test waits for what has to come: a guard, not an expectation.
+// patience bounds the wait of a test for an event: a guard, not an expectation.
 const patience = 5 * time.Minute
 
 // Program is a server that a test starts, and may start again at the same address.
@@ -76,7 +76,7 @@ func (p *Program) Kill() {
 	<-p.ended
 }
 
-// Await waits until check says yes.
+// Await waits until check returns true.
 func Await(t testing.TB, what string, check func() (bool, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

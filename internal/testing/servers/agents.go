@@ -2,8 +2,8 @@ package servers
 
 import _ "embed"
 
-// AgentsName is that of the programs with which agents use toolstream in tests: clients of
-// MCP, and frameworks for agents.
+// AgentsName is the name of the programs that use toolstream as agents in tests: MCP
+// clients and agent frameworks.
 const AgentsName = "agents"
 
 var (
@@ -14,5 +14,3 @@ var (
 	//go:embed agents/requirements.txt
 	agentsPip []byte
 )
-
-func agentsRecipe() recipe { return packagesRecipe(AgentsName, agentsNPM, agentsLock, agentsPip) }

@@ -2,8 +2,8 @@ package servers
 
 import _ "embed"
 
-// ClientsName is that of the programs that lint the OpenAPI document, make clients of it,
-// and check and test those.
+// ClientsName is the name of the programs that lint the OpenAPI document, generate clients
+// from it, and check and test the clients.
 const ClientsName = "clients"
 
 var (
@@ -14,5 +14,3 @@ var (
 	//go:embed clients/requirements.txt
 	clientsPip []byte
 )
-
-func clientsRecipe() recipe { return packagesRecipe(ClientsName, clientsNPM, clientsLock, clientsPip) }

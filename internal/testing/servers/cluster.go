@@ -65,6 +65,11 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	etcd, peer := "http://"+loopback(p[0]), "http://"+loopback(p[1])
+	files, _ := filepath.Glob(filepath.Join(c.home, "stages", "*.yaml")) // the pattern is well formed
+	files = append(files, c.path("stages.yaml"))
+	for i, file := range files {
+		files[i] = "--config=" + file
+	}
 	for _, s := range []struct {
 		name, ready string
 		args        []string
@@ -74,15 +79,21 @@ func (c *Cluster) start(ctx context.Context) error {
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
 			"--unsafe-no-fsync",
 		}},
-		{"kube-apiserver", "https://" + c.addr + "/readyz", c.apiServer(etcd, key, p[2])},
+		{"kube-apiserver", "https://" + c.addr + "/readyz", []string{
+			"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprint("--secure-port=", p[2]), "--cert-dir=" + c.path("kube-apiserver", "certs"),
+			"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC",
+			"--service-account-issuer=https://" + c.addr, "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
+			"--service-cluster-ip-range=10.0.0.0/16",
+			"--endpoint-reconciler-type=none", // a Service cannot have a loopback address
+		}},
 		{"kube-controller-manager", "https://" + loopback(p[3]) + "/healthz", append(c.member(p[3]),
 			"--service-account-private-key-file="+key,
-			"--node-monitor-grace-period=24h", // of a node that a busy machine lets say nothing for a while
+			"--node-monitor-grace-period=24h", // a node may be silent for a while on a busy machine
 		)},
 		{"kube-scheduler", "https://" + loopback(p[4]) + "/healthz", c.member(p[4])},
 		{"kwok", "http://" + loopback(p[5]) + "/healthz", append([]string{
 			"--kubeconfig=" + c.Kubeconfig, "--manage-all-nodes=true", "--server-address=" + loopback(p[5]),
-		}, c.stages()...)},
+		}, files...)},
 	} {
 		if err := c.launch(ctx, s.name, s.ready, s.args); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -91,33 +102,12 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) apiServer(etcd, key string, port int) []string {
-	return []string{
-		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprint("--secure-port=", port), "--cert-dir=" + c.path("kube-apiserver", "certs"),
-		"--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC",
-		"--service-account-issuer=https://" + c.addr, "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
-		"--service-cluster-ip-range=10.0.0.0/16",
-		"--endpoint-reconciler-type=none", // loopback is no address of a Service
-	}
-}
-
-// member are the arguments of those that work on the API.
+// member returns the arguments that the scheduler and the controller manager share.
 func (c *Cluster) member(port int) []string {
 	return []string{"--kubeconfig=" + c.Kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", port)}
 }
 
-// stages are the arguments that tell kwok what its pods, nodes and volumes go
-// through.
-func (c *Cluster) stages() []string {
-	files, _ := filepath.Glob(filepath.Join(c.home, "stages", "*.yaml")) // the pattern is well formed
-	files = append(files, c.path("stages.yaml"))
-	for i, file := range files {
-		files[i] = "--config=" + file
-	}
-	return files
-}
-
-// ends is what the pods of Helm's tests go through beyond being ready.
+// ends has the stages of the pods of Helm's tests after they are ready.
 const ends = `apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata:
@@ -169,8 +159,14 @@ func (c *Cluster) launch(ctx context.Context, name, ready string, args []string)
 	s.plan = plan{
 		argv: append([]string{filepath.Join(c.home, name)}, args...),
 		// The other half of a heap is memory that many of them would not use.
-		env:   []string{"GOGC=50"},
-		ready: func(ctx context.Context) error { return c.healthy(ctx, ready) },
+		env: []string{"GOGC=50"},
+		ready: func(ctx context.Context) error {
+			status, answer, err := c.send(ctx, http.MethodGet, ready, nil)
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("%s: %d %s", ready, status, end(answer))
+			}
+			return err
+		},
 	}
 	if err := s.launch(ctx); err != nil {
 		return err
@@ -179,21 +175,13 @@ func (c *Cluster) launch(ctx context.Context, name, ready string, args []string)
 	return nil
 }
 
-func (c *Cluster) healthy(ctx context.Context, url string) error {
-	status, answer, err := c.send(ctx, http.MethodGet, url, nil)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("%s: %d %s", url, status, end(answer))
-	}
-	return err
-}
-
 func (c *Cluster) path(names ...string) string {
 	return filepath.Join(append([]string{c.Dir}, names...)...)
 }
 
 // Call sends a request to the API server as its administrator: a path with its
-// query, and a body in YAML or JSON. What the server is too busy for is sent
-// again. An answer other than 2xx is an error that holds what the server said.
+// query, and a body in YAML or JSON. It repeats a request that the server is
+// too busy for. An answer other than 2xx is an error with the text of the answer.
 func (c *Cluster) Call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	var status int
 	var answer []byte
@@ -230,17 +218,17 @@ func (c *Cluster) send(ctx context.Context, method, url string, body []byte) (in
 	return res.StatusCode, answer, err
 }
 
-// APIServer is the one of the control plane, which a test may kill and restart.
+// APIServer returns the API server of the control plane, which a test may kill and restart.
 func (c *Cluster) APIServer() *Server {
 	return c.servers[slices.IndexFunc(c.servers, func(s *Server) bool { return s.Name == "kube-apiserver" })]
 }
 
-// File is the path of one of the files that were made with Kubernetes: below crds
-// or stages.
+// File returns the path of a file that was built with Kubernetes, below crds or
+// stages.
 func (c *Cluster) File(path string) string { return filepath.Join(c.home, filepath.FromSlash(path)) }
 
-// Log returns the last lines of what the servers wrote, of long ones the beginning:
-// five servers would bury what a test says otherwise.
+// Log returns the last lines of each server's log, with long lines cut: the logs of
+// five servers would otherwise bury the message of the test.
 func (c *Cluster) Log() string {
 	const most, width = 6, 300
 	var out strings.Builder

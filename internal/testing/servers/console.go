@@ -1,12 +1,11 @@
 package servers
 
 import (
-	"context"
 	_ "embed"
 )
 
-// ConsoleName is that of the programs that look at the console: playwright-core, which drives
-// a browser, axe, which finds what keeps people out, and Lighthouse.
+// ConsoleName is the name of the programs that test the console: playwright-core, which drives
+// a browser, axe, which finds accessibility problems, and Lighthouse.
 const ConsoleName = "console"
 
 var (
@@ -15,9 +14,3 @@ var (
 	//go:embed console/package-lock.json
 	consoleLock []byte
 )
-
-func consoleRecipe() recipe {
-	return recipe{name: ConsoleName, version: versionOf(consoleLock), make: func(ctx context.Context, home string) error {
-		return npmCI(ctx, home, map[string][]byte{"package.json": consolePackages, "package-lock.json": consoleLock})
-	}}
-}

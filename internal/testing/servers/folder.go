@@ -10,8 +10,8 @@ import (
 // ownerFile is locked in a temporary folder as long as its owner lives.
 const ownerFile = "owner.lock"
 
-// folder is where a server keeps its data. release ends the use of it and
-// removes it if it is a temporary one.
+// folder is the data folder of a server. release ends its use and removes a
+// temporary folder.
 type folder struct {
 	path    string
 	release func() error
@@ -29,9 +29,9 @@ func open(ctx context.Context, name, dir string) (folder, error) {
 	return folder{path: dir, release: func() error { return nil }}, os.MkdirAll(dir, 0o700)
 }
 
-// temporary makes a folder, after it removed those whose owner did not come to
-// remove them. One process at a time does so, else one could take a folder away
-// between its making and its locking.
+// temporary makes a folder after removing folders whose owner died without removing
+// them. One process at a time does so, or it could remove a folder that another
+// process has made but not yet locked.
 func temporary(ctx context.Context, name string) (folder, error) {
 	root, err := cache()
 	if err != nil {
@@ -60,15 +60,15 @@ func temporary(ctx context.Context, name string) (folder, error) {
 	}}, nil
 }
 
-// sweep removes the folders that no process holds. Those of another user cannot be
-// opened and stay.
+// sweep removes the folders that no process holds. It cannot open the folders of
+// another user, so they stay.
 func sweep(pattern string) error {
 	dirs, err := filepath.Glob(pattern)
 	if err != nil {
 		return err
 	}
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // a lock that is held is not waited for
+	cancel() // do not wait for a held lock
 	for _, dir := range dirs {
 		path := filepath.Join(dir, ownerFile)
 		if !exists(path) {

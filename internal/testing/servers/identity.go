@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// IdentityName is that of the identity provider that tests log in at: oidc-provider, which is
+// IdentityName is the name of the identity provider that tests log in at: oidc-provider, which is
 // certified for OpenID Connect.
 const IdentityName = "identity"
 
@@ -18,10 +18,6 @@ var (
 	//go:embed identity/provider.mjs
 	identityProvider []byte
 )
-
-func identityRecipe() recipe {
-	return recipe{name: IdentityName, version: versionOf(identityLock, identityProvider), make: makeIdentity}
-}
 
 func makeIdentity(ctx context.Context, home string) error {
 	if _, err := tool("node"); err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// kafkaVersion is the one that pom.xml pins: a test holds them together.
+// kafkaVersion is the version that pom.xml pins; a test compares them.
 const kafkaVersion = "4.1.1"
 
-// oldestJava is what Kafka 4 and Keycloak 26 want of their runtime.
+// oldestJava is the minimum version for Kafka 4 and Keycloak 26.
 const oldestJava = 17
 
 //go:embed pom.xml
@@ -30,10 +30,6 @@ var pom []byte
 
 //go:embed kafka.sha256
 var kafkaSums string
-
-func kafkaRecipe() recipe {
-	return recipe{name: KafkaName, version: kafkaVersion, make: makeKafka, lay: layKafka}
-}
 
 // makeKafka copies the broker's jars to home/jars, each one verified.
 func makeKafka(ctx context.Context, home string) error {
@@ -149,8 +145,8 @@ func layKafka(ctx context.Context, home, dir string) (plan, error) {
 	}, nil
 }
 
-// kafkaSettings are those of one node that is its own controller, small and
-// without waiting for others to join a group.
+// kafkaSettings returns the settings of a small single node that is its own controller and
+// does not wait for others to join a group.
 func kafkaSettings(addr, controller, dir string) string {
 	lines := []string{
 		"process.roles=broker,controller",
@@ -172,7 +168,7 @@ func kafkaSettings(addr, controller, dir string) string {
 		"group.initial.rebalance.delay.ms=0",
 		// Tests that kill a member of a group wait until its session is over.
 		"group.min.session.timeout.ms=1000",
-		// A killed broker is let back only when its session is over.
+		// A killed broker can rejoin only when its session is over.
 		"broker.session.timeout.ms=3000",
 		"broker.heartbeat.interval.ms=500",
 		"log.cleaner.dedupe.buffer.size=8388608",
@@ -196,8 +192,8 @@ func formatKafka(ctx context.Context, java, home, dir, settings string) error {
 }
 
 // jvm is the command of one of Kafka's programs. The simple compiler and
-// collector start sooner and leave the other processors alone. What it unpacks
-// and measures stays in dir, also when it is killed.
+// collector start sooner and leave the other processors alone. Unpacked files
+// and measurements stay in dir, even if the program is killed.
 func jvm(java, home, dir, heap, class string, args ...string) []string {
 	return append([]string{java, "-Xmx" + heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-XX:-UsePerfData", "-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"), "-Dlog4j2.level=INFO", "-cp", filepath.Join(home, "jars", "*"), class}, args...)

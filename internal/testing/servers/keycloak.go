@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// KeycloakName is that of Keycloak, an identity provider with several issuers at one address.
+// KeycloakName is the name of Keycloak, an identity provider with several issuers at one address.
 const KeycloakName = "keycloak"
 
 const (
@@ -17,12 +17,8 @@ const (
 	keycloakSum     = "72f73642a2c36de797d51b4b2b342d4a49f6e5832af10aa470cd123627bd80b3" // SHA-256 of its archive
 )
 
-func keycloakRecipe() recipe {
-	return recipe{name: KeycloakName, version: keycloakVersion, make: makeKeycloak}
-}
-
-// makeKeycloak unpacks the archive that Maven has, and prepares it for a database in memory,
-// which each start would do otherwise.
+// makeKeycloak unpacks the archive from Maven and prepares it for a database in memory, which
+// each start would otherwise do.
 func makeKeycloak(ctx context.Context, home string) error {
 	if err := checkJava(ctx); err != nil {
 		return err
@@ -51,7 +47,7 @@ func makeKeycloak(ctx context.Context, home string) error {
 	return runTool(ctx, home, nil, gently(argv...)...)
 }
 
-// unpackKeycloak replaces the archive by what it holds.
+// unpackKeycloak replaces the archive by its content.
 func unpackKeycloak(archive, home string) error {
 	sum, err := sumOf(archive)
 	if err != nil {
@@ -68,7 +64,8 @@ func unpackKeycloak(archive, home string) error {
 	return errors.Join(err, files.Close(), os.Remove(archive))
 }
 
-// keycloakArgs are those of its script, which would leave the server behind when it is killed.
+// keycloakArgs returns the arguments that Keycloak's script would pass: the script leaves the
+// server behind when it is killed.
 // The simple compiler and collector start sooner and leave the other processors alone.
 func keycloakArgs(home string, args ...string) ([]string, error) {
 	java, err := java()

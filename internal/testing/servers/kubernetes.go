@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// Names of what tests of the Helm chart need: the programs around helm, and a
-// control plane. They are compiled from one module.
+// Names for tests of the Helm chart: the programs around helm, and a control
+// plane. All are compiled from one module.
 const (
 	HelmName       = "helm"
 	KubernetesName = "kubernetes"
 )
 
-// kubernetesVersion is the one that kubernetes.mod pins: a test holds them
-// together.
+// kubernetesVersion is the version that kubernetes.mod pins; a test compares
+// them.
 const kubernetesVersion = "1.36.3"
 
 //go:embed kubernetes.mod
@@ -30,9 +30,9 @@ var kubernetesModule []byte
 //go:embed kubernetes.sum
 var kubernetesSums []byte
 
-// moduleFiles are what is taken along of a module, as it is.
+// moduleFiles are files of a module that are copied unchanged.
 type moduleFiles struct {
-	module, version, sum string   // the sum is empty where kubernetes.sum has it
+	module, version, sum string   // the sum is empty if kubernetes.sum has it
 	to                   string   // a folder in the home
 	from                 []string // patterns in the module
 }
@@ -61,37 +61,33 @@ func moduleParts() []moduleFiles {
 	}
 }
 
-func helmRecipe() recipe {
-	return recipe{name: HelmName, version: kubernetesVersion, make: func(ctx context.Context, home string) error {
-		return makePrograms(ctx, home, nil, "helm.sh/helm/v3/cmd/helm", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest", "github.com/norwoodj/helm-docs/cmd/helm-docs")
-	}}
+// makeKubernetes builds the servers. It adds the resource definitions of other projects and
+// the stages of kwok's pods.
+func makeKubernetes(ctx context.Context, home string) error {
+	const commands = "k8s.io/kubernetes/cmd/"
+	err := makePrograms(ctx, home, moduleParts(), "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok/cmd/kwok",
+		commands+"kube-apiserver", commands+"kube-controller-manager", commands+"kube-scheduler")
+	if err != nil {
+		return err
+	}
+	// Its name is the last element of its module without the version.
+	return os.Rename(filepath.Join(home, "server"), filepath.Join(home, "etcd"))
 }
 
-// kubernetesRecipe builds the servers, and puts beside them the definitions of
-// resources that other projects add to the API, and what kwok's pods go through.
-func kubernetesRecipe() recipe {
-	return recipe{name: KubernetesName, version: kubernetesVersion, make: func(ctx context.Context, home string) error {
-		const commands = "k8s.io/kubernetes/cmd/"
-		err := makePrograms(ctx, home, moduleParts(), "go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok/cmd/kwok",
-			commands+"kube-apiserver", commands+"kube-controller-manager", commands+"kube-scheduler")
-		if err != nil {
-			return err
-		}
-		// It is called after its module's last element but the version.
-		return os.Rename(filepath.Join(home, "server"), filepath.Join(home, "etcd"))
-	}}
-}
-
-// makePrograms builds main packages into home, with files beside them. The module
-// that requires them stands in for the one that each comes from: Kubernetes' own
-// cannot be installed, since it replaces its parts by folders.
+// makePrograms builds main packages into home and adds files. It builds them from a
+// module that requires theirs: Kubernetes' own module cannot be installed, since it
+// replaces its parts by folders.
 func makePrograms(ctx context.Context, home string, files []moduleFiles, packages ...string) error {
 	work, err := layModule(home, kubernetesModule, kubernetesSums)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if err := compile(ctx, work, home, []string{"-ldflags=" + versionFlags()}, packages); err != nil {
+	// Charts ask Kubernetes for its version.
+	const version = " -X k8s.io/component-base/version."
+	part := strings.Split(kubernetesVersion, ".")
+	flags := "-ldflags=-s -w" + version + "gitVersion=v" + kubernetesVersion + version + "gitMajor=" + part[0] + version + "gitMinor=" + part[1]
+	if err := compile(ctx, work, home, []string{flags}, packages); err != nil {
 		return err
 	}
 	for _, f := range files {
@@ -100,13 +96,6 @@ func makePrograms(ctx context.Context, home string, files []moduleFiles, package
 		}
 	}
 	return nil
-}
-
-// versionFlags tell Kubernetes its version, which charts ask for.
-func versionFlags() string {
-	const version = " -X k8s.io/component-base/version."
-	part := strings.Split(kubernetesVersion, ".")
-	return "-s -w" + version + "gitVersion=v" + kubernetesVersion + version + "gitMajor=" + part[0] + version + "gitMinor=" + part[1]
 }
 
 // take copies the files to home.
@@ -138,7 +127,7 @@ func (f moduleFiles) take(ctx context.Context, work, home string) error {
 	return nil
 }
 
-// dir is where the module lies once it is fetched and verified.
+// dir returns the folder of the fetched and verified module.
 func (f moduleFiles) dir(ctx context.Context, work string) (string, error) {
 	module := f.module
 	if f.version != "" {

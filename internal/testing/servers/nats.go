@@ -10,17 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// natsVersion is the one of go.mod, which the embedded bus is: a test holds
-// them together.
+// natsVersion is the version in go.mod, which the embedded bus uses; a test
+// compares them.
 const natsVersion = "2.15.2"
-
-func natsRecipe() recipe {
-	return recipe{name: NATSName, version: natsVersion, make: makeNATS, lay: layNATS}
-}
-
-func makeNATS(ctx context.Context, home string) error {
-	return install(ctx, home, "github.com/nats-io/nats-server/v2", natsVersion)
-}
 
 func layNATS(_ context.Context, home, dir string) (plan, error) {
 	port, err := ports(dir, 1)

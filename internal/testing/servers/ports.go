@@ -14,16 +14,16 @@ import (
 	"syscall"
 )
 
-// Ports are taken from below those that the system gives to connections: a
-// client that dials a server while it is down may otherwise be given its very
-// port, connect to itself and keep the server from coming back.
+// Ports are below the range that the system gives to connections. Otherwise a
+// client that dials a server while it is down could get the server's own port,
+// connect to itself and keep the server from coming back.
 const (
 	lowestPort  = 20000
 	highestPort = 29999
 )
 
-// ports returns n ports of loopback that belong to the folder dir: free ones the
-// first time, the same ones from then on, since stored state names them.
+// ports returns n ports of loopback that belong to the folder dir: free ports the
+// first time and the same ports from then on, since stored state names them.
 func ports(dir string, n int) ([]int, error) {
 	path := filepath.Join(dir, "ports.json")
 	text, err := os.ReadFile(path)
@@ -77,7 +77,7 @@ var owned sync.Map
 // process ends. It reports false if another process, or an earlier call, has it.
 func own(root string, port int) bool {
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // a lock that is held is not waited for
+	cancel() // do not wait for a held lock
 	release, err := lock(now, filepath.Join(root, strconv.Itoa(port)))
 	if err == nil {
 		owned.Store(port, release)

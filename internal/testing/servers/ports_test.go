@@ -2,7 +2,11 @@
 
 package servers
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
+)
 
 // Servers that start at the same time must not choose one port twice, before
 // either of them listens.
@@ -12,9 +16,7 @@ func TestPortsAreChosenOnce(t *testing.T) {
 	for range 100 {
 		dir := t.TempDir()
 		out, err := ports(dir, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, port := range out {
 			if chosen[port] {
 				t.Fatalf("port %d is chosen twice", port)

@@ -9,11 +9,11 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/toolstream/toolstream/internal/filelock"
+	"github.com/toolstream/toolstream/internal/kit/files"
 )
 
 // process is a started child. done is closed when it has ended and been waited
-// for; err is how, from then on.
+// for; then err is its result.
 type process struct {
 	pid  int
 	done chan struct{}
@@ -22,7 +22,7 @@ type process struct {
 }
 
 // attributes make a child die with this process, however that ends, and keep a
-// terminal's interrupt from it: it is for us to stop it in order.
+// terminal's interrupt from it: this process stops it in order.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -37,7 +37,7 @@ func spawn(argv, env []string, dir string, log *os.File) (*process, error) {
 		if p.err = cmd.Wait(); p.err == nil {
 			p.err = errors.New("exit status 0")
 		}
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // child processes left behind
 		close(p.done)
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *process) stop(ctx context.Context) error {
 	}
 }
 
-// kill ends the process at once; killing what has ended is nothing.
+// kill ends the process at once. Killing an ended process has no effect.
 func (p *process) kill() {
 	_ = p.os.Kill()
 	<-p.done
@@ -85,16 +85,16 @@ func runTool(ctx context.Context, dir string, env []string, argv ...string) erro
 	return nil
 }
 
-// lock waits until this process alone has the file, and returns what lets it go.
-// The end of the process, however it comes, lets it go too.
+// lock waits until this process alone holds the file, and returns a function that
+// releases it. The file is also released when the process ends for any reason.
 func lock(ctx context.Context, path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = poll(ctx, func() (bool, error) {
-		err := filelock.Take(f)
-		if errors.Is(err, filelock.ErrHeld) {
+		err := files.Lock(f)
+		if errors.Is(err, files.ErrLocked) {
 			return false, nil
 		}
 		return true, err

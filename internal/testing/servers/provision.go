@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// ErrUnavailable says that a server cannot be had on this machine: a tool that
-// makes it is missing, or a registry does not serve what it is made of. Tests
-// skip then.
+// ErrUnavailable means that a server is not available on this machine: a tool that
+// builds it is missing, or a registry lacks one of its parts. Tests then skip.
 var ErrUnavailable = errors.New("not to be had on this machine")
 
-// CacheVariable is the environment variable that names the folder of made
-// servers; without it, it is toolstream/servers in the user's cache.
+// CacheVariable is the environment variable that names the folder of built
+// servers. The default is toolstream/servers in the user's cache.
 const CacheVariable = "TOOLSTREAM_SERVERS_DIR"
 
 // Provision makes the server or the programs called name if they are not there
-// yet, and returns their folder. It takes seconds for Kafka and NATS, for others
-// the minutes that compiling takes. Errors that are ErrUnavailable mean that this
+// yet, and returns their folder. It takes seconds for Kafka and NATS, and
+// minutes for others, which it compiles. An ErrUnavailable error means that this
 // machine cannot have them.
 func Provision(ctx context.Context, name string) (string, error) {
 	r, err := recipeOf(name)
@@ -37,7 +36,7 @@ func Provision(ctx context.Context, name string) (string, error) {
 	return home, nil
 }
 
-// Provisioned reports whether the server called name is there, made and whole.
+// Provisioned reports whether the server called name is completely built.
 func Provisioned(name string) bool {
 	r, err := recipeOf(name)
 	if err != nil {
@@ -62,8 +61,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// provide returns the folder of a made server. It is made under another name and
-// renamed when whole, by one process at a time.
+// provide returns the folder of a built server. One process at a time builds it,
+// under another name, and renames it when complete.
 func provide(ctx context.Context, r recipe) (string, error) {
 	root, err := cache()
 	if err != nil {
@@ -89,7 +88,7 @@ func provide(ctx context.Context, r recipe) (string, error) {
 
 func makeIn(ctx context.Context, r recipe, root, made string) error {
 	part := filepath.Join(root, r.name+".part")
-	if err := os.RemoveAll(part); err != nil { // of a process that did not come to its end
+	if err := os.RemoveAll(part); err != nil { // of a process that was killed
 		return err
 	}
 	if err := os.Mkdir(part, 0o755); err != nil {
@@ -105,20 +104,22 @@ func makeIn(ctx context.Context, r recipe, root, made string) error {
 	return nil
 }
 
-// install puts the program of a Go module's main package into home, from the
-// configured module proxy and verified by its checksum database.
-func install(ctx context.Context, home, pkg, version string) error {
-	tool, err := tool("go")
-	if err != nil {
-		return err
+// installed makes the program of a Go module's main package, from the configured module
+// proxy and verified by its checksum database.
+func installed(pkg, version string) func(ctx context.Context, home string) error {
+	return func(ctx context.Context, home string) error {
+		tool, err := tool("go")
+		if err != nil {
+			return err
+		}
+		env := []string{"CGO_ENABLED=0", "GOBIN=" + home, "GOWORK=off"}
+		err = runTool(ctx, home, env, gently(tool, "install", "-p", "2", "-trimpath", "-ldflags=-s -w", pkg+"@v"+version)...)
+		return unavailable(ctx, err)
 	}
-	env := []string{"CGO_ENABLED=0", "GOBIN=" + home, "GOWORK=off"}
-	err = runTool(ctx, home, env, gently(tool, "install", "-p", "2", "-trimpath", "-ldflags=-s -w", pkg+"@v"+version)...)
-	return unavailable(ctx, err)
 }
 
-// layModule makes a folder in home with a module that requires others. It stands
-// in for those whose own cannot be installed, as they replace parts of theirs.
+// layModule makes a folder in home with a module that requires others. It allows
+// installing from modules that replace parts of themselves.
 func layModule(home string, module, sums []byte) (string, error) {
 	work, err := os.MkdirTemp(home, "module-")
 	for name, text := range map[string][]byte{"go.mod": module, "go.sum": sums} {
@@ -148,7 +149,7 @@ func tool(name string) (string, error) {
 	return path, nil
 }
 
-// gently is a command at the lowest priority, where there is a way to say so.
+// gently returns the command at the lowest priority if nice is installed.
 func gently(argv ...string) []string {
 	nice, err := exec.LookPath("nice")
 	if err != nil {
@@ -157,8 +158,8 @@ func gently(argv ...string) []string {
 	return append([]string{nice, "-n", "19"}, argv...)
 }
 
-// unavailable says of what a tool refused that it cannot be had; a caller that
-// gave up says nothing about that.
+// unavailable marks the error of a failed tool as ErrUnavailable, unless the caller
+// gave up.
 func unavailable(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -175,7 +176,7 @@ func end(out []byte) string {
 	return strings.TrimSpace(string(out))
 }
 
-// poll asks ten times a second until ask says true or fails, or ctx ends.
+// poll calls ask ten times a second until it returns true or fails, or ctx ends.
 func poll(ctx context.Context, ask func() (bool, error)) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // fake is a recipe whose program is a shell script.
@@ -47,12 +49,8 @@ func TestProvideStartsAnewAfterAnInterruption(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv(CacheVariable, root)
 	half := filepath.Join(root, "fake.part")
-	if err := os.Mkdir(half, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(half, "half"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(half, 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(half, "half"), nil, 0o600))
 	var made atomic.Int32
 	home, err := provide(t.Context(), fake(&made))
 	if err != nil || made.Load() != 1 || exists(filepath.Join(home, "half")) || exists(half) {
@@ -82,9 +80,7 @@ func TestACancelledToolEndsWithAllItStarted(t *testing.T) {
 		ended <- runTool(ctx, dir, nil, "/bin/sh", "-c", "sleep 600 & echo $! > child; wait")
 	}()
 	child := filepath.Join(dir, "child")
-	if err := poll(t.Context(), func() (bool, error) { return sizeOf(child) > 0, nil }); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, poll(t.Context(), func() (bool, error) { return sizeOf(child) > 0, nil }))
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -115,9 +111,7 @@ func TestVerify(t *testing.T) {
 	for _, c := range cases {
 		dir := t.TempDir()
 		for name, text := range c.files {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		if err := verify(dir, c.sums); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
@@ -141,9 +135,7 @@ func TestTheModuleOfPrometheusHasTheVersion(t *testing.T) {
 	// A library's major version may not follow that of the program: 3.13 is v0.313.
 	part := strings.Split(prometheusVersion, ".")
 	minor, err := strconv.Atoi(part[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if want := fmt.Sprintf("prometheus/prometheus v0.%s%02d.%s\n", part[0], minor, part[2]); !strings.Contains(string(prometheusModule), want) {
 		t.Errorf("prometheus.mod does not name Prometheus %s, %s", prometheusVersion, want)
 	}

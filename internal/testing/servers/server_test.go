@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 // shell is a server that runs a script and is ready when it has made the file
@@ -37,9 +39,7 @@ func TestAServerThatEndsTellsWhy(t *testing.T) {
 
 func TestStopEndsByForceWhatDoesNotStop(t *testing.T) {
 	s, err := start(t.Context(), shell(t, `trap "" TERM; touch up; while :; do sleep 600; done`), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -57,9 +57,7 @@ func TestStopEndsByForceWhatDoesNotStop(t *testing.T) {
 
 func TestNothingOfAKilledServerStays(t *testing.T) {
 	s, err := start(t.Context(), shell(t, "sleep 600 & echo $! > child; touch up; wait"), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s.Kill()
 	awaitGone(t, filepath.Join(s.Dir, "child"))
 }
@@ -69,39 +67,27 @@ func TestNothingOfAKilledServerStays(t *testing.T) {
 func awaitGone(t *testing.T, file string) {
 	t.Helper()
 	pid, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	err = poll(t.Context(), func() (bool, error) {
 		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "status"))
 		return err != nil || strings.Contains(string(status), "State:\tZ"), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 func TestAFolderWithoutAnOwnerIsRemoved(t *testing.T) {
 	t.Setenv(CacheVariable, t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
 	first, err := temporary(t.Context(), "fake")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	orphan := filepath.Join(os.TempDir(), "toolstream-fake-1")
 	other := filepath.Join(os.TempDir(), "toolstream-fake-2") // of something else
 	for _, dir := range []string{orphan, other} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Mkdir(dir, 0o700))
 	}
-	if err := os.WriteFile(filepath.Join(orphan, ownerFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(orphan, ownerFile), nil, 0o600))
 	second, err := temporary(t.Context(), "fake")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if exists(orphan) || !exists(other) || !exists(first.path) || !exists(second.path) {
 		t.Fatal("the wrong folder was removed")
 	}

@@ -8,16 +8,8 @@ import (
 	"strconv"
 )
 
-// weaviateVersion is the newest whose dependencies the module proxy serves all.
+// weaviateVersion is the newest version whose dependencies are all on the module proxy.
 const weaviateVersion = "1.39.3"
-
-func weaviateRecipe() recipe {
-	return recipe{name: WeaviateName, version: weaviateVersion, make: makeWeaviate, lay: layWeaviate}
-}
-
-func makeWeaviate(ctx context.Context, home string) error {
-	return install(ctx, home, "github.com/weaviate/weaviate/cmd/weaviate-server", weaviateVersion)
-}
 
 func layWeaviate(_ context.Context, home, dir string) (plan, error) {
 	p, err := ports(dir, 6)
@@ -41,9 +33,9 @@ func layWeaviate(_ context.Context, home, dir string) (plan, error) {
 	}, nil
 }
 
-// weaviateEnv is what does not depend on the folder. The node has a name and an
-// address of its own, because those of the machine may change and are part of
-// the stored state. CLUSTER_IN_LOCALHOST is not for this: it derives one port
+// weaviateEnv returns the settings that do not depend on the folder. The node has
+// its own name and address, because the machine's may change and are part of
+// the stored state. CLUSTER_IN_LOCALHOST does not help: it derives one port
 // from another, and the node never finds itself.
 func weaviateEnv() []string {
 	return []string{
@@ -61,13 +53,13 @@ func weaviateEnv() []string {
 		"PROMETHEUS_MONITORING_ENABLED=false",
 		"LOG_LEVEL=info",
 		"GOMEMLIMIT=1GiB",
-		// Weaviate refuses to write on a disk that is nearly full; a machine that
-		// only tests may be.
+		// Weaviate refuses to write if the disk is nearly full, as it may be on a test
+		// machine.
 		"DISK_USE_READONLY_PERCENTAGE=99",
 	}
 }
 
-// answers asks for a page, once, and fails unless it is there.
+// answers requests a page once, and fails unless it gets it.
 func answers(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -20,12 +20,11 @@ var (
 	_ stream.Follower    = (*Bus)(nil)
 )
 
-// ErrClosed is what every call on a closed bus returns.
+// ErrClosed is the error of every call on a closed bus.
 var ErrClosed = errors.New("streamtest: bus is closed")
 
 // Bus is a stream.Publisher, stream.Groups and stream.Follower in memory. It
-// copies what it is given and what it hands out. All methods may be called
-// concurrently.
+// copies its input and its output. All methods may be called concurrently.
 type Bus struct {
 	partitions int
 
@@ -37,7 +36,7 @@ type Bus struct {
 	leases    map[claim]chan struct{}
 	grown     chan struct{} // closed, and replaced, when any log grows or the bus closes
 	fail      func(Call) error
-	keeps     bool // compaction is to come yet
+	keeps     bool // compaction is suspended
 	closed    bool
 }
 
@@ -69,7 +68,7 @@ func NewPartitionedBus(n int) *Bus {
 	}
 }
 
-// Publish appends the messages; a compacted topic drops what they replace.
+// Publish appends the messages; a compacted topic drops the messages they replace.
 func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (b *Bus) Publish(ctx context.Context, msgs ...stream.Message) error {
 }
 
 // Republish appends the message again unless a compacted topic holds a newer
-// one of its key.
+// message of its key.
 func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -104,7 +103,7 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 		return false, ErrClosed
 	}
 	if m.Topic.Compacted() {
-		var newest uint64 // offset of the last message of the key; 0: no message has it
+		var newest uint64 // offset of the last message of the key, or 0
 		for _, old := range b.logs[source{m.Topic, m.Partition}] {
 			if old.Key == m.Key {
 				newest = old.Offset
@@ -119,14 +118,14 @@ func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	return true, nil
 }
 
-// KeepAll lets compaction wait from here on.
+// KeepAll suspends compaction.
 func (b *Bus) KeepAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.keeps = true
 }
 
-// Compact does what compaction does in the end.
+// Compact compacts all compacted topics.
 func (b *Bus) Compact() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,7 +143,9 @@ func (b *Bus) Compact() {
 
 // append adds one message that the bus owns. The caller holds mu.
 func (b *Bus) append(m stream.Message) {
-	src := source{m.Topic, b.partition(m.Key)}
+	h := fnv.New32a()
+	h.Write([]byte(m.Key))
+	src := source{m.Topic, int(h.Sum32() % uint32(b.partitions))}
 	b.ends[src]++
 	m.Partition, m.Offset, m.Time = src.partition, b.ends[src], time.Now()
 	if m.Topic.Compacted() && !b.keeps {
@@ -154,13 +155,7 @@ func (b *Bus) append(m stream.Message) {
 	b.published[m.Topic] = append(b.published[m.Topic], m)
 }
 
-func (b *Bus) partition(key string) int {
-	h := fnv.New32a()
-	h.Write([]byte(key))
-	return int(h.Sum32() % uint32(b.partitions))
-}
-
-// wake lets every waiting reader look again. The caller holds mu.
+// wake wakes every waiting reader. The caller holds mu.
 func (b *Bus) wake() {
 	close(b.grown)
 	b.grown = make(chan struct{})
@@ -198,7 +193,7 @@ func (b *Bus) above(src source, after uint64, max int) ([]stream.Message, <-chan
 	return out, b.grown, nil
 }
 
-// Close makes every call fail, those that wait now too.
+// Close makes every call fail, including calls that are waiting.
 func (b *Bus) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,7 +202,7 @@ func (b *Bus) Close() error {
 	return nil
 }
 
-// Reopen ends Close: what is stored and committed is still there, as after a
+// Reopen undoes Close: stored messages and commits are still there, as after a
 // restart of the process.
 func (b *Bus) Reopen() {
 	b.mu.Lock()
@@ -215,7 +210,7 @@ func (b *Bus) Reopen() {
 	b.closed = false
 }
 
-// Messages returns what the topic holds now, partition by partition, in order.
+// Messages returns the present messages of the topic, partition by partition, in order.
 func (b *Bus) Messages(topic events.Topic) []stream.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,8 +223,8 @@ func (b *Bus) Messages(topic events.Topic) []stream.Message {
 	return out
 }
 
-// Published returns everything ever published to the topic, in order, with
-// what compaction has dropped since.
+// Published returns everything ever published to the topic, in order, including
+// messages that compaction has dropped.
 func (b *Bus) Published(topic events.Topic) []stream.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -240,8 +235,8 @@ func (b *Bus) Published(topic events.Topic) []stream.Message {
 	return out
 }
 
-// Await blocks until done, which is asked again after every Publish and every
-// Commit, returns true or ctx ends.
+// Await blocks until done returns true or ctx ends. It calls done after every
+// Publish and every Commit.
 func (b *Bus) Await(ctx context.Context, done func() bool) error {
 	for {
 		b.mu.Lock()

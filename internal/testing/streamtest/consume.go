@@ -5,12 +5,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
-// Consume hands out the partitions; a second member of a group waits for those
-// that the first one holds.
+// Consume hands out the partitions; a second member of a group waits for
+// partitions that the first member holds.
 func (b *Bus) Consume(ctx context.Context, topic events.Topic, group string, handle func(context.Context, stream.Partition) error) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for p := range b.partitions {
@@ -94,8 +94,8 @@ func (p *partition) Commit(ctx context.Context, through uint64) error {
 	return nil
 }
 
-// followBatch is how many messages Follow hands over at once at most: small,
-// so that tests see several batches.
+// followBatch is the maximum batch of Follow: small, so that tests see several
+// batches.
 const followBatch = 64
 
 // Follow reads the topic's partitions one by one, each in order.

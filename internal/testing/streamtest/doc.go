@@ -1,3 +1,3 @@
-// Package streamtest is a bus in memory for tests: the stream contract with no
-// server behind it, and faults on demand.
+// Package streamtest is an in-memory bus for tests. It implements the stream
+// contract without a server, and fails on demand. KV and Answers are stores in memory.
 package streamtest

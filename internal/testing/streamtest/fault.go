@@ -1,7 +1,7 @@
 package streamtest
 
 import (
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -17,8 +17,8 @@ const (
 	OpEnd     Op = "end"
 )
 
-// Call is a call about to be served. Messages is set for a publish; the rest
-// for the others as far as it applies.
+// Call is a call about to be served. Messages is set for a publish; other
+// calls set the other fields that apply.
 type Call struct {
 	Op        Op
 	Topic     events.Topic
@@ -28,8 +28,8 @@ type Call struct {
 	Messages  []stream.Message
 }
 
-// Fail lets fn see every call first; an error from it is the call's error and
-// nothing else happens. nil ends the faults. fn runs on the caller's
+// Fail calls fn before every call; an error from it becomes the call's error, and
+// the call has no effect. A nil fn ends the faults. fn runs on the caller's
 // goroutine, may block, and may use the bus.
 func (b *Bus) Fail(fn func(Call) error) {
 	b.mu.Lock()

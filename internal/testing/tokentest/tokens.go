@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/tokenfile"
+	"github.com/toolstream/toolstream/internal/access/tokenfile"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Add adds a token of a caller to a file, which is made where it is missing, and returns what
-// the caller presents. A token with a zero end never expires.
+// Add adds a token of a caller to a file, creating the file if it is missing, and returns the
+// secret that the caller presents. A token with a zero end never expires.
 func Add(t testing.TB, file string, c identity.Caller, expires time.Time) (secret string) {
 	t.Helper()
 	token, secret, err := tokenfile.Create(c, expires)

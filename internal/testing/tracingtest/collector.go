@@ -26,7 +26,7 @@ type Collector struct {
 	text  strings.Builder // guarded by mu
 }
 
-// Span is one that a collector was sent. Ids are in hexadecimal.
+// Span is a span that a collector received. Ids are in hexadecimal.
 type Span struct {
 	Service, Name     string
 	Trace, ID, Parent string
@@ -46,13 +46,13 @@ func Collect(t testing.TB) *Collector {
 	return c
 }
 
-// Environment are the variables, of the form KEY=VALUE, with which a process sends
-// to the collector, soon.
+// Environment returns the KEY=VALUE variables that make a process send its spans to
+// the collector without delay.
 func (c *Collector) Environment() []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_BSP_SCHEDULE_DELAY=100"}
 }
 
-// ServeHTTP takes what is exported.
+// ServeHTTP receives exported spans.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/v1/traces" {
 		http.NotFound(w, r)
@@ -88,23 +88,19 @@ func (c *Collector) keep(sent *collector.ExportTraceServiceRequest) {
 		service := texts(of.GetResource().GetAttributes())["service.name"]
 		for _, scope := range of.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
-				c.spans = append(c.spans, read(service, s))
+				span := Span{
+					Service: service, Name: s.GetName(),
+					Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
+					Failed: s.GetStatus().GetCode() == trace.Status_STATUS_CODE_ERROR,
+					Begin:  s.GetStartTimeUnixNano(), Attributes: texts(s.GetAttributes()),
+				}
+				for _, l := range s.GetLinks() {
+					span.Linked = append(span.Linked, hex.EncodeToString(l.GetTraceId()))
+				}
+				c.spans = append(c.spans, span)
 			}
 		}
 	}
-}
-
-func read(service string, s *trace.Span) Span {
-	out := Span{
-		Service: service, Name: s.GetName(),
-		Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
-		Failed: s.GetStatus().GetCode() == trace.Status_STATUS_CODE_ERROR,
-		Begin:  s.GetStartTimeUnixNano(), Attributes: texts(s.GetAttributes()),
-	}
-	for _, l := range s.GetLinks() {
-		out.Linked = append(out.Linked, hex.EncodeToString(l.GetTraceId()))
-	}
-	return out
 }
 
 func texts(attributes []*common.KeyValue) map[string]string {
@@ -119,7 +115,7 @@ func texts(attributes []*common.KeyValue) map[string]string {
 	return out
 }
 
-// Spans returns all that came, in the order of their beginnings.
+// Spans returns all received spans in order of start.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,15 +124,15 @@ func (c *Collector) Spans() []Span {
 	return out
 }
 
-// Text is everything that came, as text, for what must not be in it.
+// Text returns everything received, as text, so that a test can check for leaks.
 func (c *Collector) Text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.text.String()
 }
 
-// Below returns the spans of a trace that came below a span, one to a line, each
-// with its service and indented by its depth.
+// Below returns the received spans of a trace below a span, one per line with its
+// service, indented by depth.
 func (c *Collector) Below(trace, parent string) string {
 	var b strings.Builder
 	below(&b, c.Spans(), trace, parent, "")

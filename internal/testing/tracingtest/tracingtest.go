@@ -11,16 +11,16 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolstream/toolstream/internal/tracing"
+	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
-// Spans are those of a test.
+// Spans are the spans of a test.
 type Spans struct {
 	Provider trace.TracerProvider
 	recorder *tracetest.SpanRecorder
 }
 
-// Record returns what keeps spans until the test ends.
+// Record returns a recorder of spans that works until the test ends.
 func Record(t testing.TB) *Spans {
 	t.Helper()
 	recorder := tracetest.NewSpanRecorder()
@@ -33,21 +33,21 @@ func Record(t testing.TB) *Spans {
 	return &Spans{provider, recorder}
 }
 
-// Root returns a context with a span, which is to be ended.
+// Root returns a context with a span, which the caller must end.
 func (s *Spans) Root(ctx context.Context) (context.Context, trace.Span) {
-	return s.Provider.Tracer(tracing.Scope).Start(ctx, "root")
+	return s.Provider.Tracer(telemetry.Scope).Start(ctx, "root")
 }
 
 // Ended returns the spans that have ended, in that order.
 func (s *Spans) Ended() []sdktrace.ReadOnlySpan { return s.recorder.Ended() }
 
-// Named returns those of a name.
+// Named returns the spans with a name.
 func (s *Spans) Named(name string) []sdktrace.ReadOnlySpan {
 	return slices.DeleteFunc(s.Ended(), func(span sdktrace.ReadOnlySpan) bool { return span.Name() != name })
 }
 
-// Within returns the names of the spans of one trace that have ended below a span,
-// in the order of their beginnings, those below each in brackets.
+// Within returns the names of the ended spans of one trace below a span, in order of
+// start. Brackets hold the spans below each span.
 func (s *Spans) Within(of trace.SpanContext) string {
 	all := s.Ended()
 	slices.SortStableFunc(all, func(a, b sdktrace.ReadOnlySpan) int { return a.StartTime().Compare(b.StartTime()) })
@@ -65,8 +65,8 @@ func (s *Spans) Within(of trace.SpanContext) string {
 	return strings.Join(names, ", ")
 }
 
-// Text is everything that the spans hold beside times and ids, for what must not
-// be in it.
+// Text returns all content of the spans except times and ids, so that a test can
+// check for leaks.
 func (s *Spans) Text() string {
 	var b strings.Builder
 	for _, span := range s.Ended() {

@@ -1,216 +1,27 @@
 package operation
 
 import (
-	"encoding/json"
 	"maps"
+	"math"
 	"mime"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// parameter is one argument that is no body.
-type parameter struct {
-	argument string // its name among the arguments
-	name, in string
-	style    string // one of OpenAPI's, or "tabDelimited" of Swagger
-	explode  bool
-	reserved bool   // reserved characters need no escape
-	media    string // of a parameter with content; else empty
-	required bool
-	schema   any // in the document's dialect
-}
-
-// reader reads the parts of an operation.
-type reader struct{ root map[string]any }
-
-// object returns the object that v is or refers to, nil if it is none.
-func (r reader) object(v any) map[string]any {
-	for range 8 {
-		m, _ := v.(map[string]any)
-		ref, ok := m["$ref"].(string)
-		if !ok {
-			return m
-		}
-		v, _ = jsondoc.Resolve(r.root, ref)
-	}
-	return nil
-}
-
-// parameters lists the parameters, those of the path first. A variable of the path that is
-// not listed is one too.
-func (r reader) parameters(described map[string]any, path string) []parameter {
-	byPlace := map[string][]parameter{}
-	seen := map[[2]string]bool{}
-	for _, v := range list(described["parameters"]) {
-		p, ok := readParameter(r.object(v))
-		if key := [2]string{p.in, p.name}; ok && !seen[key] {
-			seen[key] = true
-			byPlace[p.in] = append(byPlace[p.in], p)
-		}
-	}
-	var out []parameter
-	for _, name := range variables(path) {
-		i := slices.IndexFunc(byPlace["path"], func(p parameter) bool { return p.name == name })
-		if i < 0 {
-			out = append(out, parameter{name: name, in: "path", style: "simple", required: true, schema: map[string]any{"type": "string", "minLength": json.Number("1")}})
-			continue
-		}
-		out = append(out, byPlace["path"][i])
-	}
-	return slices.Concat(out, byPlace["query"], byPlace["querystring"], byPlace["header"], byPlace["cookie"])
-}
-
-// variable finds the variables of a path. The signs of RFC 6570 that some write are left
-// out: they would change how a value is escaped.
-var variable = regexp.MustCompile(`\{[+#./;?&]?([^{}*:,=]+)[^{}]*\}`)
-
-// variables returns the names in a path, each once.
-func variables(path string) []string {
-	var out []string
-	for _, m := range variable.FindAllStringSubmatch(path, -1) {
-		if !slices.Contains(out, m[1]) {
-			out = append(out, m[1])
-		}
-	}
-	return out
-}
-
-// readParameter reads one parameter; it reports whether that is an argument.
-func readParameter(m map[string]any) (parameter, bool) {
-	p := parameter{name: str(m, "name"), in: str(m, "in"), required: m["required"] == true || str(m, "in") == "path", reserved: m["allowReserved"] == true}
-	switch p.in {
-	case "path":
-	case "query", "querystring":
-	case "header":
-		if isOurs(p.name) || !httpguts.ValidHeaderFieldName(p.name) {
-			return p, false
-		}
-	case "cookie":
-		if !httpguts.ValidHeaderFieldName(p.name) { // a token, as the name of a cookie
-			return p, false
-		}
-	default: // body and formData are read with the body
-		return p, false
-	}
-	s := schemaOf(m, &p)
-	bound := map[string]string{"string": "minLength", "array": "minItems"}[str(s, "type")]
-	if p.in == "path" && bound != "" && s[bound] == nil {
-		s[bound] = json.Number("1") // without a value the path would be another one
-	}
-	p.schema = s
-	p.style, p.explode = style(m, p)
-	return p, p.name != ""
-}
-
-// isOurs reports headers that no argument sets: those of the protocol, those of one
-// connection (RFC 9110, 7.6.1), those that carry keys, and those by which servers take a
-// request for one of another method, which may destroy.
-func isOurs(header string) bool {
-	switch provenance.Fold(header) {
-	case "connection", "keepalive", "proxyconnection", "proxyauthenticate", "te", "trailer", "transferencoding", "upgrade", "expect", "setcookie",
-		"xhttpmethodoverride", "xhttpmethod", "xmethodoverride":
-		return true
-	}
-	return provenance.ProtocolHeader(header)
-}
-
-// schemaOf returns the schema of a parameter with the parameter's own description: its
-// schema, that of its content, or of Swagger 2 the parameter itself.
-func schemaOf(m map[string]any, p *parameter) map[string]any {
-	s, there := m["schema"]
-	content, _ := m["content"].(map[string]any)
-	switch {
-	case there:
-	case len(content) > 0:
-		p.media = jsondoc.Keys(content)[0]
-		inner, _ := content[p.media].(map[string]any)
-		s = inner["schema"]
-	default:
-		own := maps.Clone(m)
-		for _, k := range []string{"name", "in", "required"} {
-			delete(own, k)
-		}
-		s = own
-	}
-	inner, ok := s.(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-	}
-	return explained(inner, m)
-}
-
-// explained returns a schema with what is said of it beside it.
-func explained(s, by map[string]any) map[string]any {
-	out := map[string]any{}
-	maps.Copy(out, s)
-	delete(out, "readOnly") // it is sent
-	for _, k := range []string{"description", "deprecated"} {
-		if by[k] != nil {
-			out[k] = by[k]
-		}
-	}
-	for _, k := range []string{"example", "examples"} {
-		if by[k] != nil && out["example"] == nil && out["examples"] == nil {
-			out[k] = by[k]
-		}
-	}
-	return out
-}
-
-// style returns how a parameter's lists and objects are written. In Swagger 2, which has
-// no schema here, the collection format says so.
-func style(m map[string]any, p parameter) (string, bool) {
-	explode, said := m["explode"].(bool)
-	if m["schema"] == nil && m["content"] == nil && m["style"] == nil && !said {
-		return collection(str(m, "collectionFormat"), p.in)
-	}
-	s := str(m, "style")
-	if s == "" {
-		s = "simple"
-		if p.in == "query" || p.in == "cookie" {
-			s = "form"
-		}
-	}
-	if !said {
-		explode = s == "form"
-	}
-	return s, explode
-}
-
-// collection returns what a collection format of Swagger 2 is in OpenAPI 3.
-func collection(format, in string) (string, bool) {
-	switch format {
-	case "multi":
-		return "form", true
-	case "ssv":
-		return "spaceDelimited", false
-	case "tsv":
-		return "tabDelimited", false
-	case "pipes":
-		return "pipeDelimited", false
-	}
-	if in == "query" || in == "cookie" || in == "formData" {
-		return "form", false
-	}
-	return "simple", false
-}
-
-// body is what is sent beside the parameters.
+// body is the body of a request.
 type body struct {
 	argument string
-	media    string // media type, as it is sent
+	media    string // media type of the request
 	kind     kind
 	required bool
 	schema   any
 	encoding map[string]field // of the properties of a form
-	parts    map[string]bool  // properties whose values are binary, in base64; made from the written schema
+	parts    map[string]bool  // properties with binary values, in base64; derived from the written schema
 }
 
 // kind is how a body is written.
@@ -232,13 +43,12 @@ type field struct {
 }
 
 // body reads the request body: of OpenAPI 3, or the body and form parameters of Swagger 2.
-func (r reader) body(described map[string]any) *body {
+func (r reader) body(described map[string]any, parameters []map[string]any) *body {
 	if rb, ok := described["requestBody"]; ok {
 		return r.requestBody(r.object(rb), rb)
 	}
 	form := map[string]map[string]any{}
-	for _, v := range list(described["parameters"]) {
-		m := r.object(v)
+	for _, m := range parameters {
 		switch str(m, "in") {
 		case "body":
 			return swaggerBody(m, described)
@@ -256,10 +66,10 @@ func (r reader) body(described map[string]any) *body {
 
 func (r reader) requestBody(m map[string]any, was any) *body {
 	content, _ := m["content"].(map[string]any)
-	if m == nil && was != nil { // a reference that leads nowhere: most bodies are JSON
+	if m == nil && was != nil { // a reference to nothing: most bodies are JSON
 		return &body{media: "application/json", schema: map[string]any{}}
 	}
-	media := preferred(content)
+	media := Preferred(content)
 	if media == "" {
 		return nil
 	}
@@ -271,23 +81,26 @@ func (r reader) requestBody(m map[string]any, was any) *body {
 	b.encoding = map[string]field{}
 	encoding, _ := inner["encoding"].(map[string]any)
 	for name, v := range encoding {
-		b.encoding[name] = readField(r.object(v))
+		m := r.object(v)
+		f := field{style: str(m, "style")}
+		explode, said := m["explode"].(bool)
+		if said && f.style == "" {
+			f.style = "form"
+		}
+		f.explode = explode || !said && f.style == "form"
+		media, _, _ := strings.Cut(str(m, "contentType"), ",")
+		if isSendable(media) {
+			f.media = strings.TrimSpace(media)
+		}
+		b.encoding[name] = f
 	}
 	return b
 }
 
-func readField(m map[string]any) field {
-	f := field{style: str(m, "style")}
-	explode, said := m["explode"].(bool)
-	if said && f.style == "" {
-		f.style = "form"
-	}
-	f.explode = explode || !said && f.style == "form"
-	media, _, _ := strings.Cut(str(m, "contentType"), ",")
-	if _, _, err := mime.ParseMediaType(media); err == nil && !strings.Contains(media, "*") && httpguts.ValidHeaderFieldValue(media) {
-		f.media = strings.TrimSpace(media)
-	}
-	return f
+// isSendable reports whether a request can have a media type: it is not a range of types.
+func isSendable(media string) bool {
+	_, _, err := mime.ParseMediaType(media)
+	return err == nil && !strings.Contains(media, "*") && httpguts.ValidHeaderFieldValue(media)
 }
 
 func swaggerBody(m, described map[string]any) *body {
@@ -297,7 +110,7 @@ func swaggerBody(m, described map[string]any) *body {
 			consumes[media] = true
 		}
 	}
-	media := preferred(consumes)
+	media := Preferred(consumes)
 	if media == "" {
 		media = "application/json"
 	}
@@ -308,7 +121,7 @@ func swaggerBody(m, described map[string]any) *body {
 	return b
 }
 
-// swaggerForm makes one body of the form parameters of Swagger 2.
+// swaggerForm merges the form parameters of Swagger 2 into one body.
 func swaggerForm(form map[string]map[string]any, described map[string]any) *body {
 	b := &body{kind: asForm, media: "application/x-www-form-urlencoded", encoding: map[string]field{}}
 	props, required := map[string]any{}, []any{}
@@ -336,37 +149,54 @@ func swaggerForm(form map[string]map[string]any, described map[string]any) *body
 	return b
 }
 
-// preferred returns the media type that is written best: JSON, a form, a form in parts,
-// then what there is.
-func preferred(content map[string]any) string {
-	best, least := "", 100
+// Preferred returns the most telling media type of a content: a type with a schema before
+// one without, then JSON, a form, a form in parts, and any other. It returns "" for an empty
+// content.
+func Preferred(content map[string]any) string {
+	best, least := "", math.MaxInt
 	for _, media := range jsondoc.Keys(content) {
-		if rank := rankOf(media); rank < least {
+		rank := rankOf(media)
+		if inner, _ := content[media].(map[string]any); inner["schema"] == nil {
+			rank += 100
+		}
+		if rank < least {
 			best, least = media, rank
 		}
 	}
 	return best
 }
 
+// The ranks of media types: the lower, the more a type says.
+const (
+	jsonRank = iota
+	likeJSONRank
+	anyRank
+	formRank
+	multipartRank
+	bytesRank
+	textRank
+	otherRank
+)
+
 func rankOf(media string) int {
 	base := baseType(media)
 	switch {
 	case base == "application/json":
-		return 0
+		return jsonRank
 	case strings.HasSuffix(base, "/json"), strings.HasSuffix(base, "+json"):
-		return 1
+		return likeJSONRank
 	case base == "*/*", base == "application/*":
-		return 2
+		return anyRank
 	case base == "application/x-www-form-urlencoded":
-		return 3
+		return formRank
 	case base == "multipart/form-data":
-		return 4
+		return multipartRank
 	case base == "application/octet-stream":
-		return 5
+		return bytesRank
 	case strings.HasPrefix(base, "text/"):
-		return 6
+		return textRank
 	}
-	return 7
+	return otherRank
 }
 
 func baseType(media string) string {
@@ -374,37 +204,33 @@ func baseType(media string) string {
 	return strings.ToLower(strings.TrimSpace(base))
 }
 
-// kindOf returns how a body of a media type is written, and the type that it is sent with:
-// of a range of types, the commonest.
+// kindOf returns the encoding of a body of a media type, and the media type of the request.
+// For a range of types, it is the most common type.
 func kindOf(media string, schema map[string]any) (kind, string) {
 	base := baseType(media)
-	sent := media
-	if _, _, err := mime.ParseMediaType(media); err != nil || strings.Contains(base, "*") || !httpguts.ValidHeaderFieldValue(media) {
-		sent = ""
-	}
 	or := func(other string) string {
-		if sent != "" {
-			return sent
+		if isSendable(media) {
+			return media
 		}
 		return other
 	}
 	binary := str(schema, "format") == "binary"
 	switch rankOf(media) {
-	case 0, 1:
+	case jsonRank, likeJSONRank:
 		return asJSON, or("application/json")
-	case 2:
+	case anyRank:
 		if binary {
 			return asBinary, "application/octet-stream"
 		}
 		return asJSON, "application/json"
-	case 3:
+	case formRank:
 		return asForm, or("application/x-www-form-urlencoded")
-	case 4:
+	case multipartRank:
 		return asMultipart, "multipart/form-data"
-	case 6:
+	case textRank:
 		return asText, or("text/plain")
 	}
-	if str(schema, "type") == "string" && !binary && !strings.HasPrefix(base, "image/") && rankOf(media) == 7 {
+	if str(schema, "type") == "string" && !binary && !strings.HasPrefix(base, "image/") && rankOf(media) == otherRank {
 		return asText, or("text/plain")
 	}
 	if strings.HasSuffix(base, "xml") || strings.HasSuffix(base, "yaml") || base == "application/graphql" {
@@ -413,8 +239,8 @@ func kindOf(media string, schema map[string]any) (kind, string) {
 	return asBinary, or("application/octet-stream")
 }
 
-// written returns the schema of a body as an argument: what is sent as a text or as bytes
-// is a string, whatever its schema says of what stands in it.
+// written returns the schema of a body as an argument: a text or bytes are a string, whatever
+// the schema of their content.
 func written(b *body, s map[string]any, media string) map[string]any {
 	said := str(s, "description")
 	switch b.kind {
@@ -437,9 +263,9 @@ func written(b *body, s map[string]any, media string) map[string]any {
 	return s
 }
 
-// name gives every parameter and the body its name among the arguments: its own, and where
-// that is taken, with its place behind it.
-func name(parameters []parameter, b *body) {
+// nameArguments names the parameters and the body as arguments: by their own names, followed
+// by their places if a name is taken.
+func nameArguments(parameters []parameter, b *body) {
 	taken := map[string]bool{}
 	free := func(name, place string) string {
 		own := name
@@ -459,32 +285,7 @@ func name(parameters []parameter, b *body) {
 	}
 }
 
-// success returns the response of an operation that went well, or nil.
-func (r reader) success(described map[string]any) map[string]any {
-	responses, _ := described["responses"].(map[string]any)
-	for _, status := range jsondoc.Keys(responses) {
-		if len(status) == 3 && status[0] == '2' {
-			return r.object(responses[status])
-		}
-	}
-	return r.object(responses["default"])
-}
-
-// answer returns the schema of a response, and whether it is JSON.
-func answer(response map[string]any) (schema any, isJSON bool) {
-	if s, ok := response["schema"]; ok { // Swagger 2
-		return s, true
-	}
-	content, _ := response["content"].(map[string]any)
-	media := preferred(content)
-	inner, _ := content[media].(map[string]any)
-	if media == "" || rankOf(media) > 2 {
-		return nil, false
-	}
-	return inner["schema"], true
-}
-
-// partsOf returns the properties of a body that are binary.
+// partsOf returns the binary properties of a body.
 func partsOf(input map[string]any, argument string) map[string]bool {
 	defs, _ := input["$defs"].(map[string]any)
 	props, _ := input["properties"].(map[string]any)
@@ -511,8 +312,8 @@ func isBinary(v any, defs map[string]any) bool {
 	return binary
 }
 
-// parts calls visit with a written schema and all that is applied to the same value, each
-// definition once.
+// parts calls visit with a written schema and every schema that applies to the same value,
+// each definition once.
 func parts(v any, defs map[string]any, seen map[string]bool, visit func(map[string]any)) {
 	s, _ := v.(map[string]any)
 	if s == nil {

@@ -9,10 +9,10 @@ import (
 	"net/textproto"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// content returns the body of a call and its media type, which is empty where none is sent.
+// content returns the body of a call and its media type, which is empty if none is sent.
 func (o *Operation) content(arguments json.RawMessage, values map[string]any) (content []byte, media string, err error) {
 	b := o.body
 	if b == nil {
@@ -63,7 +63,7 @@ func (b *body) form(v any) ([]byte, error) {
 		if _, isObject := value.(map[string]any); isObject && f.style == "" {
 			value = string(jsondoc.Canonical(value))
 		}
-		parts = append(parts, formed(name, f.style, f.explode || f.style == "", value, escapeQuery)...)
+		parts = append(parts, formed(name, f.style, f.explode || f.style == "", value, escapeAll)...)
 	}
 	return []byte(strings.Join(parts, "&")), nil
 }
@@ -112,7 +112,8 @@ func (b *body) part(w *multipart.Writer, name string, v any) error {
 		if _, isObject := v.(map[string]any); isObject && media == "" {
 			media = "application/json"
 		}
-		h.Set("Content-Disposition", fieldDisposition(name))
+		escaped := strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name) // as forms in HTML do
+		h.Set("Content-Disposition", `form-data; name="`+escaped+`"`)
 	}
 	if media != "" {
 		h.Set("Content-Type", media)
@@ -127,12 +128,7 @@ func (b *body) part(w *multipart.Writer, name string, v any) error {
 	return nil
 }
 
-// fieldDisposition names a part that is no file, with the escapes of forms in HTML.
-func fieldDisposition(name string) string {
-	return `form-data; name="` + strings.NewReplacer(`"`, "%22", "\r", "%0D", "\n", "%0A").Replace(name) + `"`
-}
-
-// binary returns the bytes that a base64 text holds, of the body or one of its properties.
+// binary returns the bytes of a base64 text: the body, or one of its properties.
 func (b *body) binary(v any, name string) ([]byte, error) {
 	at := []string{b.argument}
 	if name != "" {

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// scalar returns the text of a value inside a list or an object: itself, or its JSON where
-// it is one of both.
+// scalar returns the text of a value inside a list or an object: JSON if it is a list or an
+// object itself.
 func scalar(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -81,7 +81,7 @@ func (p parameter) segment(v any, escape func(string) string) string {
 	return p.prefixed(prefix, name, escape(scalar(v)))
 }
 
-// prefixed puts what the style wants before a value that is not empty.
+// prefixed puts the prefix of the style before a value that is not empty.
 func (p parameter) prefixed(prefix, name, value string) string {
 	if value == "" {
 		return ""
@@ -95,28 +95,28 @@ func (p parameter) prefixed(prefix, name, value string) string {
 // query writes a parameter of the query as parts that "&" joins. A list or an object
 // without members is left out.
 func (p parameter) query(v any) []string {
-	escape := escapeQuery
+	escape := escapeAll
 	if p.reserved {
-		escape = escapeUnreserved
+		escape = func(s string) string { return escapeKeeping(s, inQuery) }
 	}
 	if p.in == "querystring" {
 		if m, ok := v.(map[string]any); ok {
-			return pairs(m, true, escapeQuery)
+			return pairs(m, true, escapeAll)
 		}
-		return []string{escapeQuery(scalar(v))}
+		return []string{escapeAll(scalar(v))}
 	}
 	if p.media != "" {
-		return []string{escapeQuery(p.name) + "=" + escape(string(jsondoc.Canonical(v)))}
+		return []string{escapeAll(p.name) + "=" + escape(string(jsondoc.Canonical(v)))}
 	}
 	return formed(p.name, p.style, p.explode, v, escape)
 }
 
-// separators are between the elements of a list, by style, as they stand in an address.
+// separators are the separators of a list by style, escaped for an address.
 var separators = map[string]string{"spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 
 // formed writes a value as parts of a query or a form.
 func formed(name, style string, explode bool, v any, escape func(string) string) []string {
-	key := escapeQuery(name)
+	key := escapeAll(name)
 	separator, known := separators[style]
 	if !known {
 		separator = ","
@@ -148,13 +148,13 @@ func formed(name, style string, explode bool, v any, escape func(string) string)
 	return []string{key + "=" + escape(scalar(v))}
 }
 
-// deep writes an object as "name[key]=value", and what is in it likewise.
+// deep writes an object as "name[key]=value", and the objects in it likewise.
 func deep(key string, v any, escape func(string) string) []string {
 	switch v := v.(type) {
 	case map[string]any:
 		var out []string
 		for _, k := range jsondoc.Keys(v) {
-			out = append(out, deep(key+"%5B"+escapeQuery(k)+"%5D", v[k], escape)...)
+			out = append(out, deep(key+"%5B"+escapeAll(k)+"%5D", v[k], escape)...)
 		}
 		return out
 	case []any:
@@ -171,40 +171,31 @@ func deep(key string, v any, escape func(string) string) []string {
 
 // header writes a header or a cookie in the simple style.
 func (p parameter) header(v any) string {
-	same := func(s string) string { return s }
-	if p.media != "" {
-		return string(jsondoc.Canonical(v))
-	}
-	switch v := v.(type) {
-	case []any:
-		return strings.Join(texts(v, same), ",")
-	case map[string]any:
-		return strings.Join(pairs(v, p.explode, same), ",")
-	}
-	return scalar(v)
+	p.style = "simple"
+	return p.segment(v, func(s string) string { return s })
 }
 
 const (
 	unreserved = "-._~" // with letters and digits: RFC 3986, 2.3
 
-	// inQuery are the reserved characters that keep their meaning to themselves in a query:
-	// not "#", which ends it, nor "&", "=" and "+", which forms read.
+	// inQuery are the characters without a meaning in a query: not "#", which ends it, nor
+	// "&", "=" and "+", which forms read.
 	inQuery = unreserved + ":/?@!$'()*,;"
 
-	// inPath are those that a path may have, "/" and escapes included.
+	// inPath are the characters that a path may have, including "/".
 	inPath = unreserved + ":/@!$&'()*+,;="
 )
 
-func escapeSegment(s string) string    { return escape(s, unreserved) }
-func escapeQuery(s string) string      { return escape(s, unreserved) }
-func escapeUnreserved(s string) string { return escape(s, inQuery) }
+// escapeAll escapes a value for a segment of a path, a query, a form or a cookie.
+func escapeAll(s string) string { return escapeKeeping(s, unreserved) }
 
-// escape returns s with every byte in percent form but letters, digits and those in keep.
-func escape(s, keep string) string {
+// escapeKeeping returns s with every byte in percent form except letters, digits and bytes in keep.
+func escapeKeeping(s, keep string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {
-		if c := s[i]; isAlphanumeric(c) || strings.IndexByte(keep, c) >= 0 {
+		c := s[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(keep, c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			b.WriteByte('%')
@@ -215,11 +206,7 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
-func isAlphanumeric(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-// literal escapes a part of a path that the document writes, with the escapes that it has.
+// literal escapes a part of a path in the document, and keeps the escapes that it has.
 func literal(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -228,7 +215,7 @@ func literal(s string) string {
 			i += 2
 			continue
 		}
-		b.WriteString(escape(s[i:i+1], inPath+"?"))
+		b.WriteString(escapeKeeping(s[i:i+1], inPath+"?"))
 	}
 	return b.String()
 }

@@ -1,10 +1,13 @@
 // Package operation reads one operation of an OpenAPI document, of Swagger 2.0 to OpenAPI
 // 3.2, as the ingest service keeps it: {"method","path","operation","api"?,"servers"?}. It
-// says which arguments a call takes, and makes the HTTP request of a call. It sends none.
+// says which arguments a call takes, and makes the HTTP request of a call. It sends nothing.
 //
-// What is an argument is decided here alone: path, query, header and cookie parameters by
-// their names, and the body as "body". Headers of the protocol and those that carry keys
-// are none, so no argument can set them.
+// This package alone decides which values are arguments: path, query, header and cookie
+// parameters by their names, and the body as "body". Headers of the protocol and headers with
+// keys are not arguments, so that no call can set them.
+//
+// parameters.go and body.go read the document; request.go makes the request with encode.go
+// for its parameters and content.go for its body.
 package operation
 
 import (
@@ -15,8 +18,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema/dialect"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 )
 
 // Operation is one method of one path. It is immutable.
@@ -29,15 +32,14 @@ type Operation struct {
 	answersJSON   bool
 }
 
-// errOperation says that a document is no operation.
-var errOperation = errors.New("the document is no OpenAPI operation")
+var errOperation = errors.New("the document is not an OpenAPI operation")
 
-// maxDepth bounds the nesting of a document: references put in place make one deeper than
-// what a source may send.
+// maxDepth bounds the nesting of a document. Inlined references make a document deeper than
+// a source may send.
 const maxDepth = 512
 
-// Parse reads an operation. References in it that lead nowhere allow everything. An error
-// says that raw is not one JSON object with a method, a path and an operation.
+// Parse reads an operation. References to nothing allow everything. The error means that raw
+// is not one JSON object with a method, a path and an operation.
 func Parse(raw json.RawMessage) (*Operation, error) {
 	v, err := jsondoc.Decode(raw, jsondoc.Limits{Bytes: max(len(raw), 1), Depth: maxDepth, Nodes: max(len(raw), 1)})
 	if err != nil {
@@ -51,17 +53,27 @@ func Parse(raw json.RawMessage) (*Operation, error) {
 	}
 	r := reader{root: root}
 	o.servers = serversOf(root, described)
-	o.parameters = r.parameters(described, o.path)
-	o.body = r.body(described)
-	name(o.parameters, o.body)
+	var declared []map[string]any // the parameters, also of the body in Swagger 2
+	for _, v := range list(described["parameters"]) {
+		declared = append(declared, r.object(v))
+	}
+	o.parameters = readParameters(declared, o.path)
+	o.body = r.body(described, declared)
+	nameArguments(o.parameters, o.body)
 	input := o.inputSchema(root)
 	o.input = jsondoc.Canonical(input)
 	if o.body != nil && o.body.kind == asMultipart {
 		o.body.parts = partsOf(input, o.body.argument)
 	}
-	if response := r.success(described); response != nil {
-		var s any
-		s, o.answersJSON = answer(response)
+	responses, _ := described["responses"].(map[string]any)
+	if response := r.object(Success(responses)); response != nil {
+		s, isSwagger := response["schema"]
+		content, _ := response["content"].(map[string]any)
+		if media := Preferred(content); !isSwagger && media != "" && rankOf(media) <= anyRank {
+			inner, _ := content[media].(map[string]any)
+			s, o.answersJSON = inner["schema"], true
+		}
+		o.answersJSON = o.answersJSON || isSwagger
 		if out := dialect.Write(s, dialect.Output, root); s != nil && len(out) > 0 {
 			o.output = jsondoc.Canonical(out)
 		}
@@ -72,11 +84,11 @@ func Parse(raw json.RawMessage) (*Operation, error) {
 // Input returns the JSON Schema 2020-12 of the arguments: an object that allows no others.
 func (o *Operation) Input() json.RawMessage { return o.input }
 
-// Output returns the JSON Schema 2020-12 of what the operation answers when it went well,
-// nil where the document does not say.
+// Output returns the JSON Schema 2020-12 of a successful answer, nil if the document does not
+// state it.
 func (o *Operation) Output() json.RawMessage { return o.output }
 
-// Servers returns the addresses of the servers that the document names, absolute, with the
+// Servers returns the absolute addresses of the servers that the document names, with the
 // defaults of their variables, in the document's order.
 func (o *Operation) Servers() []string { return slices.Clone(o.servers) }
 
@@ -85,8 +97,16 @@ func serversOf(root, described map[string]any) []string {
 	for _, m := range []map[string]any{root, described} {
 		for _, v := range list(m["servers"]) {
 			s, _ := v.(map[string]any)
-			if address, ok := serverAddress(s); ok && !slices.Contains(out, address) {
-				out = append(out, address)
+			address := str(s, "url")
+			variables, _ := s["variables"].(map[string]any)
+			for _, name := range jsondoc.Keys(variables) {
+				v, _ := variables[name].(map[string]any)
+				if value := str(v, "default"); value != "" {
+					address = strings.ReplaceAll(address, "{"+name+"}", value)
+				}
+			}
+			if u, err := parseServer(address); err == nil && !slices.Contains(out, u.String()) {
+				out = append(out, u.String())
 			}
 		}
 		if len(out) > 0 {
@@ -94,24 +114,6 @@ func serversOf(root, described map[string]any) []string {
 		}
 	}
 	return out
-}
-
-// serverAddress returns the address of a server with its variables replaced, if that is one
-// where requests can be sent.
-func serverAddress(s map[string]any) (string, bool) {
-	address := str(s, "url")
-	variables, _ := s["variables"].(map[string]any)
-	for _, name := range jsondoc.Keys(variables) {
-		v, _ := variables[name].(map[string]any)
-		if value := str(v, "default"); value != "" {
-			address = strings.ReplaceAll(address, "{"+name+"}", value)
-		}
-	}
-	u, err := parseServer(address)
-	if err != nil {
-		return "", false
-	}
-	return u.String(), true
 }
 
 // parseServer reads the address of a server: http or https, without credentials, query and
@@ -122,13 +124,23 @@ func parseServer(address string) (*url.URL, error) {
 	case err != nil:
 		return nil, err
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Opaque != "":
-		return nil, errors.New("it is no absolute HTTP address")
+		return nil, errors.New("it is not an absolute HTTP address")
 	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
 		return nil, errors.New("it has credentials, a query or a fragment")
 	case strings.ContainsAny(address, "{}"):
 		return nil, errors.New("it has a variable without a default")
 	}
 	return u, nil
+}
+
+// Success returns the response of a successful call, or nil.
+func Success(responses map[string]any) any {
+	for _, status := range jsondoc.Keys(responses) {
+		if len(status) == 3 && status[0] == '2' {
+			return responses[status]
+		}
+	}
+	return responses["default"]
 }
 
 // inputSchema writes the schema of the arguments.

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/operation"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/tooldoc/operation"
 )
 
 const server = "https://api.example/v1"
@@ -69,14 +70,11 @@ func TestParametersAreEncodedAsDeclared(t *testing.T) {
 }
 
 func TestSwaggerParameters(t *testing.T) {
-	r, err := made(t, `{"method":"get","path":"/a/{id}?fixed=1#x","operation":{"parameters":[
+	r := check.Value(made(t, `{"method":"get","path":"/a/{id}?fixed=1#x","operation":{"parameters":[
 		{"name":"id","in":"path","type":"integer"},{"name":"a","in":"query","type":"array","items":{"type":"string"}},
 		{"name":"b","in":"query","type":"array","collectionFormat":"multi"},{"name":"c","in":"query","type":"array","collectionFormat":"pipes"},
 		{"name":"d","in":"query","type":"array","collectionFormat":"ssv"},{"name":"e","in":"query","type":"array","collectionFormat":"tsv"}]}}`,
-		`{"id":7,"a":[1,2],"b":[1,2],"c":[1,2],"d":[1,2],"e":[1,2]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+		`{"id":7,"a":[1,2],"b":[1,2],"c":[1,2],"d":[1,2],"e":[1,2]}`))(t)
 	if want := "https://api.example/v1/a/7?fixed=1&a=1,2&b=1&b=2&c=1%7C2&d=1%202&e=1%092"; r.URL.String() != want || r.Method != "GET" || r.Body != nil {
 		t.Errorf("%s %s", r.Method, r.URL)
 	}
@@ -119,14 +117,9 @@ func TestMultipart(t *testing.T) {
 			`about "" application/json {"a":1}`, "file \"file\" image/png \x00\xff", `more "more" application/octet-stream a`, `more "more" application/octet-stream b`, `n%22%0D%0AA: b ""  x`}},
 		{two, `{"body":{"file":"YQ==","more":"x"}}`, []string{`file "file" application/octet-stream a`, `more ""  x`}},
 	} {
-		r, err := made(t, c.raw, c.arguments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Value(made(t, c.raw, c.arguments))(t)
 		_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var got []string
 		parts := multipart.NewReader(r.Body, params["boundary"])
 		for {
@@ -134,13 +127,8 @@ func TestMultipart(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			content, err := io.ReadAll(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
+			content := check.Value(io.ReadAll(p))(t)
 			got = append(got, p.FormName()+` "`+p.FileName()+`" `+p.Header.Get("Content-Type")+" "+string(content))
 		}
 		if !slices.Equal(got, c.want) {
@@ -150,16 +138,13 @@ func TestMultipart(t *testing.T) {
 }
 
 func TestInputAndOutput(t *testing.T) {
-	o, err := operation.Parse(json.RawMessage(`{"method":"PUT","path":"/a/{id}/{unlisted}","operation":{"parameters":[
+	o := check.Value(operation.Parse(json.RawMessage(`{"method":"PUT","path":"/a/{id}/{unlisted}","operation":{"parameters":[
 		{"$ref":"#/nowhere"},{"name":"id","in":"query","schema":{"type":"string"}},{"name":"id","in":"path","description":"Which","schema":{"type":"integer"}},
 		{"name":"body","in":"query","content":{"application/json":{"schema":{"type":"object","properties":{"x":{"nullable":true,"type":"string"}}}}}},
 		{"name":"Authorization","in":"header"},{"name":"X-API-Key","in":"header"},{"name":"Content-Type","in":"header"},{"name":"Transfer-Encoding","in":"header"},{"name":"If-Match","in":"header","required":true},
 		{"name":"session","in":"cookie"}],
 		"requestBody":{"required":true,"description":"What","content":{"application/json":{"schema":{"type":"object","properties":{"id":{"readOnly":true},"n":{"$ref":"#/components/schemas/Gone"}}}}}},
-		"responses":{"404":{},"200":{"content":{"application/json":{"schema":{"type":"array","items":{"type":"string"}}}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"responses":{"404":{},"200":{"content":{"application/json":{"schema":{"type":"array","items":{"type":"string"}}}}}}}}`)))(t)
 	if want := `{"additionalProperties":false,"properties":{"If-Match":{},"body":{"properties":{"x":{"type":["string","null"]}},"type":"object"},` +
 		`"body_content":{"description":"What","properties":{"n":{}},"type":"object"},"id":{"description":"Which","type":"integer"},"id_query":{"type":"string"},"session":{},` +
 		`"unlisted":{"minLength":1,"type":"string"}},"required":["id","unlisted","If-Match","body_content"],"type":"object"}`; string(o.Input()) != want {
@@ -169,21 +154,16 @@ func TestInputAndOutput(t *testing.T) {
 		t.Errorf("%s", o.Output())
 	}
 	r, err := o.Request(t.Context(), server, json.RawMessage(`{"id":1,"id_query":"q","unlisted":"u","body":{"x":null},"body_content":{"n":1},"If-Match":"e","session":"s","Authorization":"mine","X-API-Key":"k"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if r.URL.String() != "https://api.example/v1/a/1/u?id=q&body=%7B%22x%22%3Anull%7D" || r.Header.Get("If-Match") != "e" || r.Header.Get("Authorization")+r.Header.Get("X-Api-Key") != "" || r.Header.Get("Accept") != "application/json, */*;q=0.5" {
 		t.Errorf("%s %v", r.URL, r.Header)
 	}
 }
 
 func TestServersAreThoseOfTheDocument(t *testing.T) {
-	o, err := operation.Parse(json.RawMessage(`{"method":"GET","path":"/a","operation":{"servers":[{"url":"https://other.example"}]},"servers":[
+	o := check.Value(operation.Parse(json.RawMessage(`{"method":"GET","path":"/a","operation":{"servers":[{"url":"https://other.example"}]},"servers":[
 		{"url":"https://{region}.api.example/{v}/","variables":{"region":{"default":"eu"},"v":{"default":"v2","enum":["v1"]}}},{"url":"https://{tenant}.example"},
-		{"url":"/relative"},{"url":"ftp://a.example"},{"url":"https://user:pass@a.example"},{"url":"https://a.example?x=1"},{"url":"http://plain.example"},{"url":7},null]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"url":"/relative"},{"url":"ftp://a.example"},{"url":"https://user:pass@a.example"},{"url":"https://a.example?x=1"},{"url":"http://plain.example"},{"url":7},null]}`)))(t)
 	if got := o.Servers(); !slices.Equal(got, []string{"https://eu.api.example/v2/", "http://plain.example"}) {
 		t.Error(got)
 	}
@@ -206,6 +186,7 @@ func TestValuesStayWhereTheyBelong(t *testing.T) {
 	}
 	for _, arguments := range []string{
 		`{}`, `{"id":null}`, `{"id":""}`, `{"id":"."}`, `{"id":".."}`, `{"id":[]}`, `{"id":{}}`, `{"id":["",""]}`, `{"id":"../x"}`, `{"id":"x/.."}`, `{"id":"x\\..\\y"}`,
+		`{"id":"..;"}`, `{"id":"..;/admin"}`, `{"id":"..;x=y/admin"}`, `{"id":"x/..;/y"}`, `{"id":".;"}`, `{"id":".;x"}`, `{"id":"..\\x"}`, `{"id":["..;","a"]}`,
 		`{"id":"a","X-Q":"a\r\nB: c"}`, `{"id":"a","X-Q":"a\u0000"}`, `{"id":"a","q":"` + strings.Repeat("x", operation.MaxAddress) + `"}`, `[]`, `{`, `"x"`,
 	} {
 		wrong := (*operation.ArgumentError)(nil)
@@ -224,7 +205,7 @@ func TestValuesStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoOperationIsRefused(t *testing.T) {
+func TestUnusableOperationsAreRefused(t *testing.T) {
 	for _, raw := range []string{``, `{`, `[]`, `{}`, `{"method":"GET","operation":{}}`, `{"path":"/a","operation":{}}`, `{"method":"GET","path":"a","operation":{}}`, `{"method":"GET","path":"/a"}`} {
 		if _, err := operation.Parse(json.RawMessage(raw)); err == nil {
 			t.Errorf("%s is taken", raw)
@@ -235,7 +216,7 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 			t.Errorf("a request with %s is made", method)
 		}
 	}
-	for _, path := range []string{"/..", "/a/../b", "/%2e%2E/b", "/..%2fb", "/..%5Cb", "/..;x=y/b", "/..;/b", "/.;/b"} {
+	for _, path := range []string{"/..", "/a/../b", "/%2e%2E/b", "/..%2fb", "/..%5Cb", "/..;x=y/b", "/..;/b", "/.;/b", "/..%3B/b", "/.%3b/b", "/x%2f..%3Bb/c"} {
 		if r, err := made(t, `{"method":"GET","path":"`+path+`","operation":{}}`, `{}`); err == nil {
 			t.Errorf("a request of %s is made of %s", r.URL, path)
 		}
@@ -244,7 +225,8 @@ func TestWhatIsNoOperationIsRefused(t *testing.T) {
 
 // A call that is granted as one that changes nothing changes nothing by a header either.
 func TestNoArgumentTurnsARequestIntoAnother(t *testing.T) {
-	for _, header := range []string{"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "Authorization", "Host", "Transfer-Encoding"} {
+	for _, header := range []string{"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "Authorization", "Host", "Transfer-Encoding",
+		"X-Original-URL", "x-rewrite-url", "X-Original-URI", "X-Original-Host", "X-Host", "X-Forwarded-Host", "X-Forwarded-Prefix", "X-Forwarded-For", "Forwarded", "X-HTTP-Host-Override"} {
 		r, err := made(t, `{"method":"GET","path":"/a","operation":{"parameters":[{"name":"`+header+`","in":"header"}]}}`, `{"`+header+`":"DELETE"}`)
 		if err != nil || r.Header.Get(header) != "" {
 			t.Errorf("%s: %v, %v", header, r, err)
@@ -266,9 +248,7 @@ func FuzzRequest(f *testing.F) {
 			parameters = append(parameters, map[string]any{"name": "id", "in": in, "style": style, "explode": explode, "schema": map[string]any{}})
 		}
 		raw, err := json.Marshal(map[string]any{"method": method, "path": path, "operation": map[string]any{"parameters": parameters, "requestBody": map[string]any{"content": map[string]any{style: map[string]any{}}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		o, err := operation.Parse(raw)
 		if err != nil || !json.Valid([]byte(value)) {
 			return

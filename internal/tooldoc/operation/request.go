@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // Bounds of a request, in bytes.
@@ -24,7 +24,7 @@ const (
 	MaxBody    = 8 << 20
 )
 
-// ArgumentError says which argument no request can be made with, and why.
+// ArgumentError says which argument cannot be sent, and why.
 type ArgumentError struct {
 	Path   string // JSON pointer into the arguments
 	Reason string
@@ -37,11 +37,11 @@ func refuse(argument, format string, args ...any) error {
 	return &ArgumentError{jsondoc.Pointer("", argument), fmt.Sprintf(format, args...)}
 }
 
-// Request makes the request of a call to a server, an absolute address such as Servers
-// returns. The arguments are a JSON object that the schema of Input allows; each is encoded
-// as the document declares. An *ArgumentError says that an argument cannot be sent: a value
-// never leaves the segment of the path, the parameter or the header that it is for. A TRACE is
-// not made: its answer would have the credential that the request is sent with.
+// Request makes the request of a call to a server, whose address is absolute as Servers
+// returns it. The arguments are a JSON object that the schema of Input allows; each is
+// encoded as the document declares. An *ArgumentError says that an argument cannot be sent:
+// a value never leaves its segment of the path, its parameter or its header. Request makes
+// no TRACE: the answer would have the credential of the request.
 func (o *Operation) Request(ctx context.Context, server string, arguments json.RawMessage) (*http.Request, error) {
 	base, err := parseServer(server)
 	if err != nil {
@@ -81,15 +81,15 @@ func (o *Operation) Request(ctx context.Context, server string, arguments json.R
 	return r, o.headers(r.Header, values)
 }
 
-// address returns where the request goes.
+// address returns the address of the request.
 func (o *Operation) address(base *url.URL, values map[string]any) (*url.URL, error) {
-	template, _, _ := strings.Cut(o.path, "#") // what follows tells operations apart
+	template, _, _ := strings.Cut(o.path, "#") // the rest only tells operations apart
 	template, fixed, _ := strings.Cut(template, "?")
-	path, err := o.fill(template, values, escapeSegment, true)
+	path, err := o.fill(template, values, escapeAll, true)
 	if err != nil {
 		return nil, err
 	}
-	query, err := o.fill(fixed, values, escapeQuery, false)
+	query, err := o.fill(fixed, values, escapeAll, false)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (o *Operation) address(base *url.URL, values map[string]any) (*url.URL, err
 	return &u, nil
 }
 
-// fill puts values in place of the variables of a path or of the query written in it.
+// fill replaces the variables of a path, or of the query in it, with values.
 func (o *Operation) fill(template string, values map[string]any, escape func(string) string, inPath bool) (string, error) {
 	var b strings.Builder
 	at := 0
@@ -130,8 +130,8 @@ func (o *Operation) fill(template string, values map[string]any, escape func(str
 	b.WriteString(literal(template[at:]))
 	out := b.String()
 	for segment := range strings.SplitSeq(out, "/") {
-		name, _, _ := strings.Cut(segment, ";") // what follows are parameters to some servers
-		if plain, err := url.PathUnescape(name); inPath && (err != nil || plain == "." || plain == ".." || climbs(segment)) {
+		plain, err := url.PathUnescape(segment)
+		if name := beforeParameters(plain); inPath && (err != nil || name == "." || name == ".." || climbs(segment)) {
 			return "", &ArgumentError{"", "a segment of the path would be \".\" or \"..\""}
 		}
 	}
@@ -157,12 +157,19 @@ func (o *Operation) variable(name string, values map[string]any, escape func(str
 	return "", fmt.Errorf("the path has the unknown variable %q", name)
 }
 
-// climbs reports whether an escaped value would lead upwards for a server that takes an
-// escaped slash for one.
+// climbs reports whether an escaped value leads upwards on a server that treats an escaped
+// slash as a slash.
 func climbs(escaped string) bool {
 	plain, err := url.PathUnescape(escaped)
 	pieces := strings.FieldsFunc(plain, func(r rune) bool { return r == '/' || r == '\\' })
-	return err != nil || slices.Contains(pieces, "..")
+	return err != nil || slices.ContainsFunc(pieces, func(piece string) bool { return beforeParameters(piece) == ".." })
+}
+
+// beforeParameters returns the part of an unescaped segment before a semicolon: some servers read
+// the rest as parameters, and most of them unescape first.
+func beforeParameters(segment string) string {
+	name, _, _ := strings.Cut(segment, ";")
+	return name
 }
 
 // headers sets the headers and cookies that are arguments.
@@ -178,7 +185,7 @@ func (o *Operation) headers(h http.Header, values map[string]any) error {
 			return refuse(p.argument, "has %d bytes, at most %d are sent", len(value), MaxAddress)
 		}
 		if p.in == "cookie" {
-			cookies = append(cookies, p.name+"="+escapeSegment(value))
+			cookies = append(cookies, p.name+"="+escapeAll(value))
 			continue
 		}
 		if !httpguts.ValidHeaderFieldValue(value) {

@@ -4,17 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func decoded(t *testing.T, raw string) any {
 	t.Helper()
-	v, err := jsondoc.Decode([]byte(raw), jsondoc.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return check.Value(jsondoc.Decode([]byte(raw), jsondoc.Limits{}))(t)
 }
 
 func TestTrace(t *testing.T) {
@@ -50,8 +47,11 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// What stands only in part, or in another order, is not there.
-func TestPartsAreNotTakenForTheWhole(t *testing.T) {
+func docOf(description string) *schema.Document {
+	return &schema.Document{Name: "book", Description: description}
+}
+
+func TestMissingWantsWholeSentencesInOrder(t *testing.T) {
 	find := NewFinder(&schema.Document{Description: "Searches for flights to a city.", Parameters: []schema.Parameter{{Name: "city", Description: "Where to go"}}})
 	for s, there := range map[string]bool{
 		"searches FOR flights, to a <b>city</b>": true,
@@ -61,7 +61,7 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 		"A city for searches to flights":         false,
 		"Where to go to":                         false,
 	} {
-		if lost := find.Missing(s); (len(lost) == 0) != there {
+		if lost := find.Missing(s); (lost == nil) != there {
 			t.Errorf("%q: missing %q", s, lost)
 		}
 	}
@@ -86,17 +86,5 @@ func TestWithoutRepeats(t *testing.T) {
 		if got := WithoutRepeats(s); got != want {
 			t.Errorf("%q: %q", s, got)
 		}
-	}
-}
-
-func TestWhatTheDocumentLeavesOutIsBoilerplate(t *testing.T) {
-	doc := schema.Document{Name: "book", Description: "Books a room.", Boilerplate: []string{"By using it you agree to our terms."}}
-	got := Of(decoded(t, `{"name": "book", "description": "Books a room. By using it, you agree to our terms. It is held for a day."}`), &doc)
-	var left []Reason
-	for _, l := range got.LeftOut {
-		left = append(left, l.Reason)
-	}
-	if !slices.Equal(left, []Reason{Boilerplate, TooLong}) {
-		t.Errorf("%q", left)
 	}
 }

@@ -5,18 +5,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Where returns the JSON pointer in a decoded source of what a part of the document that was
-// made of it comes from, and whether that is known. The part is named by its JSON pointer in the
-// document: /description, /examples/0, /parameters/3 or /parameters/3/description.
+// Where returns the JSON pointer to the origin of a document part in a decoded source, and
+// whether it is known. The part is a JSON pointer in the document: /description,
+// /examples/0, /parameters/3 or /parameters/3/description.
 func Where(source any, doc *schema.Document, part string) (pointer string, known bool) {
 	text, parameter := textAt(doc, part)
 	var found []string
+	start := Sentences(text)
 	NewSource(source).Strings(func(string) {}, func(path []string, s string) {
-		if !known && text != "" && begins(s, text) {
+		if !known && text != "" && startsIn(s, text, start) {
 			found, known = slices.Clone(path), true
 		}
 	})
@@ -26,7 +27,8 @@ func Where(source any, doc *schema.Document, part string) (pointer string, known
 	return jsondoc.Pointer("", found...), known
 }
 
-// textAt returns the text of a part of a document, and of a parameter its name.
+// textAt returns the text of a part of a document, and the name of the parameter if the
+// part belongs to one.
 func textAt(d *schema.Document, part string) (text, parameter string) {
 	steps := strings.Split(strings.TrimPrefix(part, "/"), "/")
 	at := -1
@@ -51,9 +53,9 @@ func textAt(d *schema.Document, part string) (text, parameter string) {
 	return "", ""
 }
 
-// begins reports whether a text of a document begins in a text of its source.
-func begins(source, text string) bool {
-	sentences := Sentences(text)
+// startsIn reports whether a text of a document, given with its sentences, starts in a text of
+// its source.
+func startsIn(source, text string, sentences []string) bool {
 	if len(sentences) == 0 {
 		return source == text
 	}
@@ -61,8 +63,9 @@ func begins(source, text string) bool {
 	return slices.ContainsFunc(Sentences(source), func(s string) bool { return FoldWords(s) == want })
 }
 
-// declared returns the path of what declares a parameter: the member with its name, or the
-// object that calls itself so. Of one within others the name ends the document's.
+// declared returns the path of the declaration of a parameter: the member with its name,
+// or the object whose "name" it is. A parameter inside others is found by the end of its
+// name.
 func declared(source any, name string) (at []string, known bool) {
 	name = name[strings.LastIndexByte(name, '.')+1:]
 	NewSource(source).Strings(func(string) {}, func(path []string, s string) {

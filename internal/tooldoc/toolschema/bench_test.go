@@ -5,8 +5,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -48,17 +49,14 @@ func BenchmarkCheck(b *testing.B) {
 			continue
 		}
 		seen[string(input)] = true
-		v, err := jsondoc.Decode(input, jsondoc.Limits{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		v := check.Value(jsondoc.Decode(input, jsondoc.Limits{}))(b)
 		inputs, arguments = append(inputs, input), append(arguments, jsondoc.Canonical(instances{}.of(v, 5)))
 	}
 	for name, n := range map[string]int{"one": 1, "many": len(inputs)} {
 		b.Run(name, func(b *testing.B) {
 			i := 0
 			for b.Loop() {
-				if err := toolschema.Check(inputs[i%n], arguments[i%n]); err != nil {
+				if _, err := toolschema.Check(b.Context(), inputs[i%n], arguments[i%n]); err != nil {
 					b.Fatal(err)
 				}
 				i++

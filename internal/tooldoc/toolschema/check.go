@@ -2,6 +2,7 @@ package toolschema
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -9,13 +10,12 @@ import (
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema/dialect"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 )
 
-// Bounds of what is said of a call's arguments.
+// Bounds of the problems of a call's arguments.
 const (
 	maxProblems     = 10
 	maxReason       = 400 // bytes
@@ -25,13 +25,13 @@ const (
 // Problem is one mistake in the arguments of a call.
 type Problem struct {
 	Path   string // JSON pointer (RFC 6901) into the arguments; "" is all of them
-	Reason string // what is wanted and what was had
+	Reason string // the expected value and the given one
 }
 
 // Problems are the mistakes in the arguments of a call, at most ten of them.
 type Problems struct {
 	List []Problem
-	More int // how many were left out
+	More int // how many more were found
 }
 
 // Error says all of them, one a line.
@@ -51,13 +51,12 @@ func (p *Problems) Error() string {
 	return b.String()
 }
 
-// Arguments returns the arguments of a call as one JSON object. None at all and null are
-// the empty object. A JSON text that holds an object is read as that object, because
-// models often encode arguments twice. Everything else is a *Problems.
-func Arguments(raw json.RawMessage) (json.RawMessage, error) {
+// decodeArguments returns the arguments of a call as one JSON object, as text and decoded.
+func decodeArguments(raw json.RawMessage) (json.RawMessage, map[string]any, error) {
+	none := json.RawMessage("{}")
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage("{}"), nil
+		return none, map[string]any{}, nil
 	}
 	if raw[0] == '"' {
 		var inner string
@@ -65,73 +64,78 @@ func Arguments(raw json.RawMessage) (json.RawMessage, error) {
 			if inner = strings.TrimSpace(inner); strings.HasPrefix(inner, "{") {
 				raw = json.RawMessage(inner)
 			} else if inner == "" {
-				return json.RawMessage("{}"), nil
+				return none, map[string]any{}, nil
 			}
 		}
 	}
 	v, err := jsondoc.Decode(raw, jsondoc.Limits{Bytes: maxArgumentSize})
 	if refused := (*jsondoc.Error)(nil); errors.As(err, &refused) {
-		return nil, &Problems{List: []Problem{{refused.Path, bounded(refused.Text())}}}
+		return nil, nil, &Problems{List: []Problem{{refused.Path, bounded(refused.Text())}}}
 	}
 	if err != nil {
-		return nil, &Problems{List: []Problem{{"", bounded(err.Error())}}}
+		return nil, nil, &Problems{List: []Problem{{"", bounded(err.Error())}}}
 	}
-	if _, ok := v.(map[string]any); !ok {
-		return nil, &Problems{List: []Problem{{"", "is " + kindOf(v) + "; an object is wanted, with the parameters by name"}}}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, nil, &Problems{List: []Problem{{"", "is " + kindOf(v) + "; an object is wanted, with the parameters by name"}}}
 	}
-	return raw, nil
+	return raw, object, nil
 }
 
-// Check checks the arguments of a call against the input schema of its tool, as Of returned
-// it. The arguments are read as Arguments does. It returns nil, a *Problems with every
-// mistake, in words that a model can mend its call from, or the error of a schema that does
-// not compile. Formats are not checked: tools differ in what they take for a date.
-func Check(input, arguments json.RawMessage) error {
-	arguments, err := Arguments(arguments)
+// Check returns the arguments of a call as one JSON object, and checks it against the input schema
+// of its tool, as Of returned it. None at all and null are the empty object. A JSON text that holds
+// an object is read as that object, because models often encode arguments twice. The error is a
+// *Problems with the mistakes, worded so that a model can correct its call; the error of a schema
+// that does not compile, or takes more work than a check may cost; or the cause of a context that
+// has ended. The object is nil only if the arguments are not an object. Formats are not checked: tools
+// differ in the dates that they accept.
+func Check(ctx context.Context, input, arguments json.RawMessage) (object json.RawMessage, err error) {
+	object, v, err := decodeArguments(arguments)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v, err := jsondoc.Decode(arguments, jsondoc.Limits{Bytes: maxArgumentSize})
+	w := newWork(ctx)
+	c, err := compile(input, w)
 	if err != nil {
-		return err
+		return object, err
 	}
-	c, err := compile(input)
-	if err != nil {
-		return err
+	if path, ok := unusable(v); !ok {
+		return object, &Problems{List: []Problem{{path, "is a number with too many digits"}}}
 	}
-	if path, ok := unusable(v, ""); !ok {
-		return &Problems{List: []Problem{{path, "is a number with too many digits"}}}
+	r := &report{}
+	err = w.within(func() { (&checker{work: w}).apply(c.root, v, r, nil) })
+	if r.total > 0 && ctx.Err() == nil {
+		return object, c.problems(r, w) // also if the work was too much then
 	}
-	err = c.validate(v)
-	if wrong := (*jsonschema.ValidationError)(nil); errors.As(err, &wrong) {
-		return c.problems(wrong, v)
-	}
-	return err
+	return object, err
 }
 
-// unusable returns where a number stands that cannot be compared.
-func unusable(v any, at string) (string, bool) {
+// unusable returns the place of a number that cannot be compared.
+func unusable(v any) (string, bool) {
 	switch v := v.(type) {
 	case json.Number:
-		return at, dialect.Plain(v)
+		return "", dialect.Plain(v)
 	case []any:
 		for i, e := range v {
-			if path, ok := unusable(e, fmt.Sprintf("%s/%d", at, i)); !ok {
-				return path, false
+			if path, ok := unusable(e); !ok {
+				return fmt.Sprintf("/%d%s", i, path), false
 			}
 		}
 	case map[string]any:
-		for _, k := range jsondoc.Keys(v) {
-			if path, ok := unusable(v[k], jsondoc.Pointer(at, k)); !ok {
-				return path, false
+		first := ""
+		path := ""
+		for k, e := range v {
+			if inner, ok := unusable(e); !ok && (path == "" || k < first) {
+				first, path = k, jsondoc.Pointer("", k)+inner
 			}
 		}
+		return path, path == ""
 	}
 	return "", true
 }
 
-// compiledSchemas keeps what was compiled last: an agent that mends its call, or works
-// through a list, calls one tool again and again.
+// compiledSchemas caches compiled schemas: an agent that corrects its call, or works through
+// a list, calls one tool again and again.
 var compiledSchemas = func() *lru.Cache[[sha256.Size]byte, *compiled] {
 	c, err := lru.New[[sha256.Size]byte, *compiled](64)
 	if err != nil {
@@ -140,19 +144,26 @@ var compiledSchemas = func() *lru.Cache[[sha256.Size]byte, *compiled] {
 	return c
 }()
 
-// maxCached is how large the text of a schema may be that is kept compiled, in bytes.
-const maxCached = 128 << 10
+// maxCached is the largest text of a schema that is cached, in bytes.
+const maxCached = 32 << 10
 
-func compile(input json.RawMessage) (*compiled, error) {
+// compile compiles a schema, as a part of the work of a check.
+func compile(input json.RawMessage, w *work) (*compiled, error) {
 	key := sha256.Sum256(input)
 	if c, ok := compiledSchemas.Get(key); ok {
 		return c, nil
 	}
-	document, err := jsondoc.Decode(input, jsondoc.Limits{Bytes: max(len(input), 1), Depth: 2 * maxDepth, Nodes: max(len(input), 1)})
+	document, err := jsondoc.Decode(input, jsondoc.Limits{Depth: 2 * maxDepth, Nodes: maxSchemaNodes})
 	if err != nil {
 		return nil, fmt.Errorf("read input schema: %w", err)
 	}
-	out, err := newCompiled(document)
+	var out *compiled
+	if stopped := w.within(func() {
+		w.spend(len(input) * 10)
+		out, err = newCompiled(document, w)
+	}); stopped != nil {
+		return nil, stopped
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compile input schema: %w", err)
 	}

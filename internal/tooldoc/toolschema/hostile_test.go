@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -56,7 +57,7 @@ func TestHostileSchemasBecomeOnesThatCompile(t *testing.T) {
 			mustServe(t, s)
 			toolschema.Signature("a", s.Input, s.Output)
 			for _, arguments := range []string{`{}`, `{"a":{"a":{"a":1}},"b":[[]]}`, `{"a":null}`} {
-				_ = toolschema.Check(s.Input, json.RawMessage(arguments)) // returns
+				_, _ = toolschema.Check(t.Context(), s.Input, json.RawMessage(arguments)) // returns
 			}
 		})
 	}
@@ -65,10 +66,7 @@ func TestHostileSchemasBecomeOnesThatCompile(t *testing.T) {
 // mustServe checks what Of promises of every input schema.
 func mustServe(t *testing.T, s toolschema.Schemas) {
 	t.Helper()
-	v, err := jsondoc.Decode(s.Input, jsondoc.Limits{Bytes: 16 << 20, Depth: 2000, Nodes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := check.Value(jsondoc.Decode(s.Input, jsondoc.Limits{Bytes: 16 << 20, Depth: 2000, Nodes: 1 << 20}))(t)
 	root, _ := v.(map[string]any)
 	if _, ok := root["properties"].(map[string]any); !ok || root["type"] != "object" {
 		t.Errorf("no object schema: %.300s", s.Input)
@@ -95,7 +93,7 @@ func FuzzOf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format, raw, arguments string) {
 		s := toolschema.Of(format, json.RawMessage(raw), &schema.Document{Parameters: []schema.Parameter{{Name: raw, Type: format}}})
 		mustServe(t, s)
-		_ = toolschema.Check(s.Input, json.RawMessage(arguments)) // whatever it says
+		_, _ = toolschema.Check(t.Context(), s.Input, json.RawMessage(arguments)) // whatever it says
 		toolschema.Signature("a", s.Input, s.Output)
 		toolschema.HintsOf(format, json.RawMessage(raw))
 	})

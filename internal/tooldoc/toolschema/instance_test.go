@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // instances makes values that fit schemas as toolschema.Of writes them: the properties that
@@ -253,16 +253,12 @@ func matching(pattern string, least int) string {
 			return string(re.Rune[0])
 		case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 			return "a"
-		case syntax.OpCapture:
+		case syntax.OpCapture, syntax.OpAlternate:
 			return write(re.Sub[0])
-		case syntax.OpPlus, syntax.OpStar:
-			n := least
-			if re.Op == syntax.OpPlus {
-				n = max(1, n)
-			}
-			return strings.Repeat(write(re.Sub[0]), n)
-		case syntax.OpQuest:
-			return ""
+		case syntax.OpPlus:
+			return strings.Repeat(write(re.Sub[0]), max(1, least))
+		case syntax.OpStar:
+			return strings.Repeat(write(re.Sub[0]), least)
 		case syntax.OpRepeat:
 			n := re.Min
 			if least > n && (re.Max < 0 || least <= re.Max) {
@@ -275,10 +271,8 @@ func matching(pattern string, least int) string {
 				out += write(sub)
 			}
 			return out
-		case syntax.OpAlternate:
-			return write(re.Sub[0])
 		}
-		return ""
+		return "" // of what is optional
 	}
 	return write(re)
 }

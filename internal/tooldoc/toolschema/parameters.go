@@ -5,23 +5,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// maxEnum is how many values of an enum a document keeps: one with as many may have had
-// more.
+// maxEnum is how many values of an enum a document keeps: an enum of that size may have lost
+// values.
 const maxEnum = 32
 
-// parameter is one of a document, with those inside it.
+// parameter is a parameter of a document, with the parameters inside it.
 type parameter struct {
-	own   *schema.Parameter // nil for what is only a prefix
+	own   *schema.Parameter // nil if the name is only a prefix
 	props map[string]*parameter
 	items *parameter
 }
 
-// parametersSchema returns the object schema that the parameters of a document say, in
-// words that package dialect understands.
+// parametersSchema returns the object schema of the parameters of a document, in words that
+// package dialect understands.
 func parametersSchema(format string, doc *schema.Document) map[string]any {
 	root := &parameter{}
 	if doc != nil {
@@ -40,9 +41,9 @@ func parametersSchema(format string, doc *schema.Document) map[string]any {
 }
 
 // steps splits the name of a parameter: "items[].sku" is "items", "[]", "sku". Names of
-// RapidAPI are flat, and so is one that ends in "[]" or has an empty part.
+// RapidAPI are not split, nor is a name that ends in "[]" or has an empty part.
 func steps(format, name string) []string {
-	if format == "rapidapi" || strings.HasSuffix(name, "[]") {
+	if format == tooldoc.RapidAPI || strings.HasSuffix(name, "[]") {
 		return []string{name}
 	}
 	var out []string
@@ -93,8 +94,8 @@ func (p *parameter) object() map[string]any {
 	return map[string]any{"type": "object", "properties": props, "required": required}
 }
 
-// required reports whether a parameter must be given; a prefix must where a part of it
-// must.
+// required reports whether a parameter must be given. A prefix must be given if one of its
+// parts must.
 func (p *parameter) required() bool {
 	if p.own != nil {
 		return p.own.Required
@@ -165,7 +166,7 @@ func value(text string) any {
 }
 
 // typeSchema returns the schema of a type as documents have it: "array of string",
-// "string (date-time)", "integer or string". A word that is no type allows everything.
+// "string (date-time)", "integer or string". An unknown word allows everything.
 func typeSchema(text string) map[string]any {
 	if alternatives := strings.Split(text, " or "); len(alternatives) > 1 {
 		var all []any

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // Bounds of a signature, in bytes.
 const (
 	maxSignature = 300
-	maxAnswer    = 80 // of what it returns
+	maxAnswer    = 80 // of the output
 	maxTyped     = 80 // of one type
 )
 
@@ -22,23 +22,23 @@ const (
 //
 //	create_issue(owner*: string, repo*: string, labels: string[], state: "open"|"closed") -> {id, url}
 //
-// A star marks a required parameter. The required ones come first, in the order of the
-// schema's list, then the others by name; what there is no room for is "…". The schemas are
-// as Of returns them.
+// A star marks a required parameter. Required parameters come first, in the order of the
+// schema's list, then the others by name. "…" replaces parameters that do not fit. The
+// schemas are as Of returns them.
 func Signature(name string, input, output json.RawMessage) string {
 	answer := ""
-	if v, err := decodeSchema(output); err == nil && len(v) > 0 {
+	if v, err := decodeObject(output, 2*maxDepth); err == nil && len(v) > 0 {
 		if t := typeText(v, defsOf(v), 2); t != "any" {
 			answer = " -> " + short(t, maxAnswer)
 		}
 	}
-	s, _ := decodeSchema(input)
+	s, _ := decodeObject(input, 2*maxDepth)
 	props, _ := s["properties"].(map[string]any)
-	room := maxSignature - len("(, …)") - len(answer)
+	left := maxSignature - len("(, …)") - len(answer)
 	var shown []string
 	for _, p := range ordered(s, props) {
 		one := plainName(p.name) + p.mark + ": " + short(typeText(props[p.name], defsOf(s), 2), maxTyped)
-		if room -= len(one) + 2; room < 0 {
+		if left -= len(one) + 2; left < 0 {
 			shown = append(shown, "…")
 			break
 		}
@@ -47,7 +47,7 @@ func Signature(name string, input, output json.RawMessage) string {
 	return name + "(" + strings.Join(shown, ", ") + ")" + answer
 }
 
-// short returns a text of at most n bytes, with a sign where it was cut.
+// short cuts a text to at most n bytes, and marks the cut with "…".
 func short(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -80,8 +80,9 @@ func asList(v any) []any {
 	return all
 }
 
-func decodeSchema(s json.RawMessage) (map[string]any, error) {
-	v, err := jsondoc.Decode(s, jsondoc.Limits{Bytes: max(len(s), 1), Depth: 2 * maxDepth, Nodes: max(len(s), 1)})
+// decodeObject returns the JSON object of a text of any length, nil if it is another value.
+func decodeObject(s json.RawMessage, depth int) (map[string]any, error) {
+	v, err := jsondoc.Decode(s, jsondoc.Limits{Bytes: max(len(s), 1), Depth: depth, Nodes: max(len(s), 1)})
 	m, _ := v.(map[string]any)
 	return m, err
 }
@@ -138,7 +139,7 @@ func typeText(v any, defs map[string]any, depth int) string {
 	return "any"
 }
 
-// literals writes the values of an enum, as many as there is room for.
+// literals writes as many values of an enum as fit.
 func literals(values []any) string {
 	var out []string
 	size := 0

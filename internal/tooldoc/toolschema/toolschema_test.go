@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -40,6 +41,11 @@ func TestEveryFormatHasAnInputSchema(t *testing.T) {
 		{"OpenAI, bare", "function", `{"name":"a","parameters":` + given + `}`, own, ""},
 		{"Anthropic", "function", `{"name":"a","input_schema":` + given + `}`, own, ""},
 		{"Bedrock", "function", `{"toolSpec":{"name":"a","inputSchema":{"json":` + given + `}}}`, own, ""},
+		{"Strands", "function", `{"name":"a","inputSchema":{"json":` + given + `},"outputSchema":{"json":` + given + `}}`, own, own},
+		{"Bedrock, encoded as text", "function", `{"name":"a","parameters":` + quoted(`{"json":`+given+`}`) + `}`, own, ""},
+		{"nothing to give, and another vendor's keyword", "mcp", `{"name":"a","inputSchema":{"type":"object","propertyOrdering":[]}}`, `{"properties":{},"type":"object"}`, ""},
+		{"an object or null, and another vendor's keyword", "mcp", `{"name":"a","inputSchema":{"type":["object","null"],"additional_properties":false}}`, `{"properties":{},"type":"object"}`, ""},
+		{"a description of a type", "json", `{"name":"a","parameters":{"type":"object","city":{"type":"string"}}}`, fromDocument, ""},
 		{"encoded twice", "mcp", `{"name":"a","inputSchema":` + quoted(given) + `}`, own, ""},
 		{"LangChain", "langchain", `{"lc":1,"kwargs":{"name":"a","args_schema":` + given + `}}`, own, ""},
 		{"LangChain without schema", "langchain", `{"lc":1,"kwargs":{"name":"a","args_schema":{"lc":1,"type":"not_implemented"}}}`, fromDocument, ""},
@@ -68,9 +74,7 @@ func TestEveryFormatHasAnInputSchema(t *testing.T) {
 			if string(got.Output) != c.output {
 				t.Errorf("output %s\nwant   %s", got.Output, c.output)
 			}
-			if err := compiles(got.Input); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, compiles(got.Input))
 		})
 	}
 	if got := toolschema.Of("text", nil, nil).Input; string(got) != `{"properties":{},"type":"object"}` {
@@ -141,13 +145,13 @@ func TestArgumentsAreReadAsModelsSendThem(t *testing.T) {
 	for in, want := range map[string]string{
 		``: `{}`, `null`: `{}`, ` {"a":1} `: `{"a":1}`, `"{\"a\":1}"`: `{"a":1}`, `""`: `{}`,
 	} {
-		if got, err := toolschema.Arguments(json.RawMessage(in)); err != nil || string(got) != want {
+		if got, err := toolschema.Check(t.Context(), json.RawMessage(`{}`), json.RawMessage(in)); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{`[1]`, `"x"`, `7`, `{"a":1,"a":2}`, `{`, `"{"`, `{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`} {
 		problems := (*toolschema.Problems)(nil)
-		if got, err := toolschema.Arguments(json.RawMessage(in)); !errors.As(err, &problems) {
+		if got, err := toolschema.Check(t.Context(), json.RawMessage(`{}`), json.RawMessage(in)); !errors.As(err, &problems) {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
 	}
@@ -166,8 +170,8 @@ func TestCheckSaysHowToMendACall(t *testing.T) {
 		{`{"repo":"r","title":"abc","labels":["a"],"state":"open","n":4,"when":null}`, ``},
 		{`"{\"repo\":\"r\",\"title\":\"abc\"}"`, ``},
 		{`{}`, "- /repo: is missing; wanted: string (Name of the repository)\n- /title: is missing; wanted: string"},
-		{`{"repo":"r","title":"abc","label":["a"]}`, `- /label: is no property; "labels" is the nearest`},
-		{`{"repo":"r","title":"abc","zzzzzzzz":1}`, `- /zzzzzzzz: is no property; there are "code", "labels", "n", "on", "point", "repo", "state", "title", "when"`},
+		{`{"repo":"r","title":"abc","label":["a"]}`, `- /label: is not a property; "labels" is the nearest`},
+		{`{"repo":"r","title":"abc","zzzzzzzz":1}`, `- /zzzzzzzz: is not a property; there are "code", "labels", "n", "on", "point", "repo", "state", "title", "when"`},
 		{`{"repo":7,"title":"ab","labels":["a","a","b"]}`, "- /labels: elements 0 and 1 are equal; each may be there once\n- /labels: has 3 elements; at most 2 are allowed\n- /repo: is a number (7); wanted: string\n- /title: has 2 characters; at least 3 are wanted"},
 		{`{"repo":"r","title":"abc","state":"opne"}`, `- /state: "opne" is not allowed; allowed: "open", "closed"`},
 		{`{"repo":"r","title":"abc","n":11}`, "- /n: is 11; it must be a multiple of 2\n- /n: is 11; it must be less than 10"},
@@ -179,7 +183,7 @@ func TestCheckSaysHowToMendACall(t *testing.T) {
 		{`{"repo":"r","title":"abc","code":"A","on":false}`, "- /code: \"A\" does not match the pattern \"^[a-z]+$\"\n- /on: false is not allowed; it must be true"},
 		{`{"repo":"r","title":"abc","n":1e999999}`, "- /n: is a number with too many digits"},
 	} {
-		err := toolschema.Check(input, json.RawMessage(c.arguments))
+		_, err := toolschema.Check(t.Context(), input, json.RawMessage(c.arguments))
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", c.arguments, err)
@@ -205,14 +209,14 @@ func TestProblemsAreBounded(t *testing.T) {
 		wrong[fmt.Sprintf("%d%s", i, strings.Repeat("k", 5000))] = strings.Repeat("secret", 1000)
 	}
 	problems := (*toolschema.Problems)(nil)
-	if err := toolschema.Check(input, jsondoc.Canonical(wrong)); !errors.As(err, &problems) || len(problems.List) != 10 || problems.More != 990 || len(err.Error()) > 8<<10 || strings.Contains(err.Error(), strings.Repeat("secret", 10)) {
+	if _, err := toolschema.Check(t.Context(), input, jsondoc.Canonical(wrong)); !errors.As(err, &problems) || len(problems.List) != 10 || problems.More != 990 || len(err.Error()) > 8<<10 || strings.Contains(err.Error(), strings.Repeat("secret", 10)) {
 		t.Errorf("%d bytes", len(err.Error()))
 	}
 }
 
 func TestCheckRefusesASchemaThatLeadsElsewhere(t *testing.T) {
 	for _, input := range []string{`{"$ref":"https://a.example/schema.json"}`, `{"$ref":"file:///etc/hosts"}`, `{"type":7}`, `[`} {
-		if err := toolschema.Check(json.RawMessage(input), json.RawMessage(`{}`)); err == nil {
+		if _, err := toolschema.Check(t.Context(), json.RawMessage(input), json.RawMessage(`{}`)); err == nil {
 			t.Errorf("%s is taken", input)
 		}
 	}

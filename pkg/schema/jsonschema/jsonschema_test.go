@@ -9,42 +9,28 @@ import (
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func compile(t *testing.T, name string) *validator.Schema {
 	t.Helper()
-	raw, err := Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(Read(name))(t)
+	doc := check.Value(validator.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	c := validator.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource(name+".json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	check.OK(t, c.AddResource(name+".json", doc))
+	return check.Value(c.Compile(name + ".json"))(t)
 }
 
 func validate(t *testing.T, s *validator.Schema, raw string) error {
 	t.Helper()
-	doc, err := validator.UnmarshalJSON(strings.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := check.Value(validator.UnmarshalJSON(strings.NewReader(raw)))(t)
 	return s.Validate(doc)
 }
 
-func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
+func TestEncodedValuesFitTheirSchema(t *testing.T) {
 	doc := schema.Document{
 		Name: "n", Parameters: []schema.Parameter{{Name: "p", Type: "string", Required: true, Enum: []string{"a"}}},
 		Examples: []string{"e"}, Quality: schema.QualityLow,
@@ -87,17 +73,14 @@ func TestWhatIsWrittenFitsItsSchema(t *testing.T) {
 			t.Errorf("%s has a schema and no example here", name)
 			continue
 		}
-		raw, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(v))(t)
 		if err := validate(t, compile(t, name), string(raw)); err != nil {
 			t.Errorf("%s: %s: %v", name, raw, err)
 		}
 	}
 }
 
-func TestWhatIsWrongDoesNotFit(t *testing.T) {
+func TestInvalidValuesDoNotFitTheirSchema(t *testing.T) {
 	for _, c := range []struct{ name, raw string }{
 		{"SearchRequest", `{"query":"q","kk":3}`},
 		{"SearchRequest", `{"query":"q","k":-1}`},

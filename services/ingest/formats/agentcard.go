@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"strconv"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -23,8 +24,8 @@ func isAgentCard(m map[string]any) bool {
 	return has(m, "protocolVersion", "defaultInputModes", "supportedInterfaces", "preferredTransport") || isObject(m["capabilities"]) && has(m, "url")
 }
 
-// agentCard takes an agent as a provider, and each of its skills as a tool.
-func (s *session) agentCard(n node, h head) {
+// splitAgentCard takes an agent as a provider, and each of its skills as a tool.
+func splitAgentCard(s *session, n node, h head) {
 	m := n.object()
 	own := ownerID(str(m, "name"))
 	provider, p := s.provider(origin{head: h, own: own})
@@ -33,7 +34,7 @@ func (s *session) agentCard(n node, h head) {
 		return
 	}
 	if !s.identified(h) {
-		agent := Item{Kind: schema.KindProvider, Format: Provider, Name: toolName(str(m, "name"), own), Path: n.path, ID: makeID("", provider)}
+		agent := Item{Kind: schema.KindProvider, Format: tooldoc.Provider, Name: toolName(str(m, "name"), own), Path: n.path, ID: makeID("", provider)}
 		agent.Raw, agent.Hash = n.raw(), jsondoc.Hash(n.value)
 		s.finish(agent, origin{head: head{version: h.version}})
 	}
@@ -47,21 +48,16 @@ func (s *session) agentCard(n node, h head) {
 			s.refuse(h, at+"/id", Required, "a skill needs an id")
 			continue
 		}
-		all = append(all, piece{local: local, name: cmp.Or(str(skill, "name"), local), at: at, value: skill, head: agentHead(m, skill)})
-	}
-	s.pieces(h, n.path+"/skills", A2A, own, all)
-}
-
-// agentHead is what a skill repeats of its agent.
-func agentHead(card, skill map[string]any) map[string]any {
-	out := map[string]any{}
-	if !has(skill, "agent") {
-		out["agent"] = headed(card, "name", "version", "description")
-	}
-	for key, from := range map[string]string{"inputModes": "defaultInputModes", "outputModes": "defaultOutputModes"} {
-		if modes, ok := card[from].([]any); ok && !has(skill, key) && len(jsondoc.Canonical(modes)) <= maxHeadText {
-			out[key] = modes
+		head := map[string]any{}
+		if !has(skill, "agent") {
+			head["agent"] = headed(m, "name", "version", "description")
 		}
+		for key, from := range map[string]string{"inputModes": "defaultInputModes", "outputModes": "defaultOutputModes"} {
+			if modes, ok := m[from].([]any); ok && !has(skill, key) && len(jsondoc.Canonical(modes)) <= maxHeadText {
+				head[key] = modes
+			}
+		}
+		all = append(all, piece{local: local, name: cmp.Or(str(skill, "name"), local), at: at, value: skill, head: head})
 	}
-	return out
+	s.pieces(h, n.path+"/skills", tooldoc.A2A, own, all)
 }

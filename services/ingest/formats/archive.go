@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"regexp"
+
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // File is a file of a folder, with its path from there in slashes.
@@ -29,8 +31,7 @@ func Archive(files []File) ([]byte, error) {
 
 var fileReference = regexp.MustCompile(`["']?\$ref["']?\s*:\s*["']?([^"'\s#,{}]+)`)
 
-// References returns what an OpenAPI document in JSON or YAML refers to outside of itself,
-// as it writes it.
+// References returns the references in an OpenAPI document in JSON or YAML, as written.
 func References(text []byte) (out []string) {
 	for _, m := range fileReference.FindAllSubmatch(text, -1) {
 		out = append(out, string(m[1]))
@@ -39,4 +40,4 @@ func References(text []byte) (out []string) {
 }
 
 // IsGraphQL reports whether a file holds a GraphQL schema, by its name.
-func IsGraphQL(name string) bool { return fileKind(name) == GraphQL }
+func IsGraphQL(name string) bool { return fileKind(name) == tooldoc.GraphQL }

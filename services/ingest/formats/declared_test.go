@@ -8,7 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 const (
@@ -93,14 +94,14 @@ func TestGraphQL(t *testing.T) {
 		{"a schema of one field by an id", "type Query { a: Int }", Options{ID: "x"}, []string{"tool graphql x [] a"}},
 		{"a schema of several by an id", sdl, Options{ID: "x"}, []string{"! more than one tool"}},
 		{"a schema in an envelope", `{"provider":"p","document":"type Query { a: Int }"}`, Options{}, []string{"tool graphql p/Query.a [p] a"}},
-		{"types that refer to nothing", "type Query { a(b: Nowhere): Lost }", Options{Format: GraphQL}, []string{"tool graphql Query.a [] a"}},
+		{"types that refer to nothing", "type Query { a(b: Nowhere): Lost }", Options{Format: tooldoc.GraphQL}, []string{"tool graphql Query.a [] a"}},
 		{"introspection", introspected17, Options{Source: "shop.json"}, []string{"tool graphql shop/Query.order [shop] order"}},
-		{"introspection without its data", introspected17[8 : len(introspected17)-1], Options{Format: GraphQL}, []string{"tool graphql Query.order [] order"}},
+		{"introspection without its data", introspected17[8 : len(introspected17)-1], Options{Format: tooldoc.GraphQL}, []string{"tool graphql Query.order [] order"}},
 		{"only types", "type A { b: Int }", Options{Source: "a.graphql"}, []string{"! empty"}},
 		{"an operation", "query A { b }", Options{Source: "a.graphql"}, []string{"! not a tool"}},
 		{"cut off", sdl[:len(sdl)-3], Options{}, []string{"! invalid GraphQL"}},
 		{"nested too deep", "type Query { a: " + strings.Repeat("[", 5000) + "Int" + strings.Repeat("]", 5000) + "}", Options{}, []string{"! invalid GraphQL"}},
-		{"no schema", `{"name":"a"}`, Options{Format: GraphQL}, []string{"! unknown format"}},
+		{"no schema", `{"name":"a"}`, Options{Format: tooldoc.GraphQL}, []string{"! unknown format"}},
 		{"prose about one", "Send it a schema:\n\n    type Query { a: Int }\n", Options{Source: "a.md"}, []string{"tool text send-it-a-schema [] Send it a schema:"}},
 	})
 	items, _ := Parse([]byte(sdl), Options{})
@@ -150,10 +151,10 @@ func TestProtobuf(t *testing.T) {
 		{"a file", shopProto, Options{Source: "shop.proto"}, both},
 		{"a file by its content", shopProto, Options{}, both},
 		{"a descriptor set", string(data), Options{Source: "shop.pb"}, both},
-		{"a descriptor set, forced", string(data), Options{Format: Protobuf}, both},
+		{"a descriptor set, forced", string(data), Options{Format: tooldoc.Protobuf}, both},
 		{"a descriptor set as JSON", string(asJSON), Options{}, both},
 		{"a descriptor set cut off", string(data[:len(data)-3]), Options{}, []string{"! invalid protobuf"}},
-		{"a descriptor set in prose", string(data), Options{Format: Text}, []string{"! NUL character"}},
+		{"a descriptor set in prose", string(data), Options{Format: tooldoc.Text}, []string{"! NUL character"}},
 		{"another provider", shopProto, Options{Provider: "grpc"}, []string{"tool protobuf grpc/Orders/Place [grpc] Place", "tool protobuf grpc/Orders/Watch [grpc] Watch"}},
 		{"no package", `service A { rpc B(C) returns (C); } message C {}`, Options{Source: "a.proto"}, []string{"tool protobuf a/A/B [a] B"}},
 		{"only messages", `syntax = "proto3"; message C {}`, Options{}, []string{"! empty"}},

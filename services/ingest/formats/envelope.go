@@ -1,12 +1,13 @@
 package formats
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
 	"strconv"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -14,7 +15,7 @@ import (
 // one is exact only as a string.
 const maxExactVersion = 1 << 53
 
-// head is what is known of a document from around it.
+// head holds the facts about a document that come from around it.
 type head struct {
 	id       string // explicit; "" where the document's own or a made one serves
 	provider string
@@ -39,13 +40,6 @@ func envelopeOf(m map[string]any) (key string, ok bool) {
 		return "", true
 	}
 	return "", false
-}
-
-// isPart reports whether an object is a part of an exported tenant that is no document:
-// {"part","value"}.
-func isPart(m map[string]any) bool {
-	_, named := m["part"].(string)
-	return named && len(m) == 2 && has(m, "value")
 }
 
 func onlyKeys(m map[string]any, document string) bool {
@@ -100,7 +94,7 @@ func readHead(m map[string]any, path string) (head, *Problem) {
 	return h, nil
 }
 
-// sourceVersion reads a version: a whole number, as a string where it is above
+// sourceVersion reads a version: a whole number, as a string if it is above
 // 2^53.
 func sourceVersion(v any) (uint64, error) {
 	text, most := "", uint64(math.MaxUint64)
@@ -120,4 +114,36 @@ func sourceVersion(v any) (uint64, error) {
 		return 0, errors.New("above 2^53 only a string is exact")
 	}
 	return n, nil
+}
+
+func openEnvelope(s *session, n node, key string, several bool) {
+	h, p := readHead(n.object(), n.path)
+	if p != nil {
+		s.problem(p)
+		return
+	}
+	if h.remove {
+		readDelete(s, h, n.path)
+		return
+	}
+	document := n.at(cmp.Or(key, "document"))
+	if document.value == nil {
+		s.refuse(h, document.path, Required, "an envelope without a document")
+		return
+	}
+	s.document(document, h, several)
+}
+
+func readDelete(s *session, h head, path string) {
+	it := Item{Kind: s.kind(h), Path: path, SourceVersion: h.version, Delete: true}
+	if p := s.identify(&it, origin{head: h}); p != nil {
+		s.problem(p)
+		return
+	}
+	if it.ID == "" {
+		s.refuse(h, path+"/id", Required, "a delete names what it deletes")
+		return
+	}
+	it.Name = it.ID
+	s.emit(it)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // maxFiles bounds the files of an archive.
@@ -24,7 +25,7 @@ const maxFiles = 10_000
 // folder, by their names.
 const filesKey = "x-files"
 
-// documentEndings are those of the files that may hold documents.
+// documentEndings are the extensions of files that may hold documents.
 var documentEndings = []string{".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".md", ".txt", ".py",
 	".graphql", ".graphqls", ".gql", ".proto", ".protoset", ".binpb", ".pb", ".desc"}
 
@@ -53,9 +54,8 @@ type folder struct {
 	objects map[string]map[string]any // of the JSON and YAML files that are objects
 }
 
-// archive takes the files of a tar archive as those of a folder: each is a document, but
-// for those that an OpenAPI document of several files refers to, and the .proto files and
-// those of GraphQL, which are read together.
+// archive reads a tar archive as a folder: each file is a document, except files that an OpenAPI
+// document refers to. The .proto files are read together, and so are the GraphQL files.
 func (s *session) archive(in io.Reader) {
 	f := &folder{s: s, texts: map[string][]byte{}, objects: map[string]map[string]any{}}
 	if p := f.unpack(tar.NewReader(in)); p != nil {
@@ -70,14 +70,14 @@ func (s *session) archive(in io.Reader) {
 		}
 		switch {
 		case parts[name]:
-		case fileKind(name) == Protobuf && s.mayBe(Protobuf):
+		case fileKind(name) == tooldoc.Protobuf && s.opt.mayBe(tooldoc.Protobuf):
 			file, err := parseProto(name, string(f.texts[name]))
 			if err != nil {
 				s.problem(&Problem{Reason: InvalidProtobuf, Detail: err.Error()}) // it begins with the name
 				continue
 			}
 			protos = append(protos, file)
-		case fileKind(name) == GraphQL && s.mayBe(GraphQL):
+		case fileKind(name) == tooldoc.GraphQL && s.opt.mayBe(tooldoc.GraphQL):
 			doc, p := parseSDL(string(f.texts[name]))
 			if p != nil {
 				p.Detail, p.Line = name+": "+p.Detail, 0
@@ -91,17 +91,17 @@ func (s *session) archive(in io.Reader) {
 		}
 	}
 	if len(protos) > 0 {
-		s.descriptors(protos, "", head{})
+		splitDescriptors(s, protos, "", head{})
 	}
 	if len(schemas) > 0 {
 		if dir := commonFolder(schemas); dir != "." {
 			s.base = path.Base(dir)
 		}
-		s.schema(schema, "/", head{}) // no line: which file it is of is not known
+		splitSchema(s, schema, "/", head{}) // no line: which file it is of is not known
 	}
 }
 
-// commonFolder returns the innermost folder that holds all of the files.
+// commonFolder returns the innermost folder that contains all files.
 func commonFolder(names []string) string {
 	dir := path.Dir(names[0])
 	for _, name := range names {
@@ -123,7 +123,7 @@ func (f *folder) unpack(archive *tar.Reader) *Problem {
 			return &Problem{Reason: Unreadable, Detail: "the archive is cut off or broken"}
 		}
 		name := path.Clean(strings.TrimPrefix(header.Name, "/"))
-		if header.Typeflag != tar.TypeReg || !IsDocument(name) || hidden(name) {
+		if header.Typeflag != tar.TypeReg || !IsDocument(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
 			continue
 		}
 		if left -= header.Size; left < 0 || len(f.names) == maxFiles {
@@ -138,15 +138,11 @@ func (f *folder) unpack(archive *tar.Reader) *Problem {
 		}
 		f.texts[name] = text
 	}
-	f.names = slices.DeleteFunc(f.names, func(name string) bool { return f.inSkill(name) })
+	f.names = slices.DeleteFunc(f.names, f.inSkill)
 	if len(f.names) == 0 {
 		return &Problem{Reason: jsondoc.Empty, Detail: "the archive holds no document"}
 	}
 	return nil
-}
-
-func hidden(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.HasPrefix(s, ".") })
 }
 
 // inSkill reports files of a skill's folder that are not its SKILL.md.
@@ -168,26 +164,24 @@ func (f *folder) document(name string) {
 	if opt.Base != "" {
 		opt.Base = strings.TrimSuffix(opt.Base, "/") + "/" + name
 	}
-	inner := &session{opt: opt, base: baseName(name), seen: s.seen, given: s.given}
-	inner.yield = func(it Item, p *Problem) bool {
+	text := f.texts[name]
+	if m := f.objects[name]; m[filesKey] != nil {
+		text = jsondoc.Canonical(m)
+	}
+	inner := newSession(opt, bytes.NewReader(text), func(it Item, p *Problem) bool {
 		if p != nil {
 			p.Detail = strings.TrimSuffix(name+": "+p.Detail, ": ")
 		}
 		s.done = !s.yield(it, p)
 		return !s.done
-	}
-	text := f.texts[name]
-	if m := f.objects[name]; m[filesKey] != nil {
-		text = jsondoc.Canonical(m)
-	}
-	l := opt.Limits
-	inner.in = &input{r: bytes.NewReader(text), left: l.Stream, piece: int64(l.File), max: int64(l.File), over: errTooMuch}
+	})
+	inner.seen, inner.given = s.seen, s.given
 	inner.container(bufio.NewReaderSize(inner.in, sniff))
 	s.given = inner.given
 }
 
 // bundle puts into each OpenAPI document the files that it refers to, and returns the
-// names of these files that are no documents themselves.
+// names of these files that are not documents themselves.
 func (f *folder) bundle() map[string]bool {
 	for _, name := range f.names {
 		if m := f.decode(name); m != nil {
@@ -196,7 +190,7 @@ func (f *folder) bundle() map[string]bool {
 	}
 	parts, roots := map[string]bool{}, map[string]map[string]any{}
 	for _, name := range f.names {
-		if m := f.objects[name]; !isDocument(m) || !f.s.mayBe(OpenAPI) {
+		if m := f.objects[name]; !isDocument(m) || !f.s.opt.mayBe(tooldoc.OpenAPI) {
 			continue
 		}
 		b := &bundle{folder: f, root: name, files: map[string]any{}}
@@ -214,15 +208,15 @@ func (f *folder) bundle() map[string]bool {
 	return parts
 }
 
-// decode returns the object that a JSON or YAML file is, nil if it is none.
+// decode returns the object in a JSON or YAML file, nil if the file holds anything else.
 func (f *folder) decode(name string) map[string]any {
 	var v any
 	var err error
 	switch fileKind(name) {
-	case JSON:
-		v, err = jsondoc.Decode(f.texts[name], f.s.jsonLimits())
+	case tooldoc.JSON:
+		v, err = jsondoc.Decode(f.texts[name], f.s.opt.jsonLimits())
 	case fileYAML:
-		v, _, err = f.s.decodeYAML(f.texts[name])
+		v, _, err = f.s.opt.decodeYAML(f.texts[name])
 	}
 	if err != nil {
 		return nil // the reader of documents says why
@@ -262,8 +256,8 @@ func (b *bundle) rewritten(v any, file string) any {
 	return v
 }
 
-// reference returns a reference of a file as one of the bundle; one that leads to no
-// file of the folder stays.
+// reference translates a reference in a file to a reference in the bundle. A reference to
+// a file outside the folder stays unchanged.
 func (b *bundle) reference(ref, file string) string {
 	target, pointer, _ := strings.Cut(ref, "#")
 	name := file

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -54,7 +55,7 @@ func TestSingleTools(t *testing.T) {
 		{"MCP with a provider", `{"name":"get_weather","inputSchema":{}}`, Options{Provider: "sky"}, []string{"tool mcp sky/get_weather [sky] get_weather"}},
 		{"MCP with a list of parameters", `{"name":"a","inputSchema":[{"name":"q","type":"string"}]}`, Options{}, []string{"tool mcp a [] a"}},
 		{"an id from outside", `{"name":"a","inputSchema":{}}`, Options{ID: "my/id"}, []string{"tool mcp my/id [] a"}},
-		{"an id from outside and no name", `{"inputSchema":{}}`, Options{ID: "x", Format: MCP}, []string{"tool mcp x [] x"}},
+		{"an id from outside and no name", `{"inputSchema":{}}`, Options{ID: "x", Format: tooldoc.MCP}, []string{"tool mcp x [] x"}},
 		{"a composed id", `{"name":"e\u0301","inputSchema":{}}`, Options{}, []string{"tool mcp \u00e9 [] e\u0301"}},
 		{"OpenAI", `{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}`, Options{}, []string{"tool function f [] f"}},
 		{"OpenAI responses", `{"type":"function","name":"f","parameters":null}`, Options{}, []string{"tool function f [] f"}},
@@ -75,7 +76,7 @@ func TestSingleTools(t *testing.T) {
 		{"any JSON with an id", `{"id":"42","name":"x"}`, Options{Provider: "a"}, []string{"tool json 42 [a] x"}},
 		{"a provider", `{"kind":"provider","id":"sky","name":"Sky"}`, Options{}, []string{"provider provider sky [] Sky"}},
 		{"a provider by the caller's word", `{"name":"Sky","description":"d"}`, Options{Kind: schema.KindProvider, ID: "s"}, []string{"provider provider s [] Sky"}},
-		{"a forced format", `{"name":"x","inputSchema":{}}`, Options{Format: JSON}, []string{"tool json x [] x"}},
+		{"a forced format", `{"name":"x","inputSchema":{}}`, Options{Format: tooldoc.JSON}, []string{"tool json x [] x"}},
 		{"a description that is a number", `{"name":"x","description":7,"inputSchema":{}}`, Options{}, []string{"tool mcp x [] x"}},
 		{"YAML", "name: x\ndescription: d\ninputSchema:\n  type: object\n", Options{}, []string{"tool mcp x [] x"}},
 		{"emoji that join", "{\"name\":\"👩\u200d💻 go\",\"inputSchema\":{}}", Options{ID: "e"}, []string{"tool mcp e [] 👩\u200d💻 go"}},
@@ -181,8 +182,8 @@ func TestNoTool(t *testing.T) {
 		{"a large file", `{"name":"a","x":"` + strings.Repeat("x", 2000) + `"}`, Options{Limits: Limits{File: 1000}}, []string{"! too large"}},
 		{"a large text", strings.Repeat("word ", 1<<18), Options{}, []string{"! too large"}},
 		{"an unknown format", `{"name":"a"}`, Options{Format: "wsdl"}, []string{"! unknown format"}},
-		{"not the forced format", `{"name":"a"}`, Options{Format: OpenAPI}, []string{"! unknown format"}},
-		{"an object where prose is wanted", `{"id":"x","documentation":{"name":"a"}}`, Options{Format: Text, Lines: true}, []string{"! not a tool /documentation"}},
+		{"not the forced format", `{"name":"a"}`, Options{Format: tooldoc.OpenAPI}, []string{"! unknown format"}},
+		{"an object where prose is wanted", `{"id":"x","documentation":{"name":"a"}}`, Options{Format: tooldoc.Text, Lines: true}, []string{"! not a tool /documentation"}},
 		{"an invalid provider", `{"name":"a"}`, Options{Provider: "a\n"}, []string{"! invalid id /provider"}},
 		{"invalid UTF-8 in prose", "caf\xe9 finder", Options{}, []string{"! invalid UTF-8"}},
 		{"NUL in prose", "a\x00b", Options{}, []string{"! NUL character"}},
@@ -232,7 +233,7 @@ class Box:
 		{"no words and no name", "— !", Options{Source: "-.txt"}, []string{"! required"}},
 		{"prose with a colon", "Name: Weather\nDescription: reads", Options{Source: "-.txt"}, []string{"tool text name-weather [] Name: Weather"}},
 		{"Chinese", "# 天气查询\n查询天气", Options{Source: "-.txt"}, []string{"tool text 天气查询 [] 天气查询"}},
-		{"prose by force", "def f(x):\n  pass", Options{Format: Text}, []string{"tool text def-f-x [] def f(x):"}},
+		{"prose by force", "def f(x):\n  pass", Options{Format: tooldoc.Text}, []string{"tool text def-f-x [] def f(x):"}},
 		{"a signature", "get_weather(city: str, days: int = 3) -> dict", Options{}, []string{"tool python get_weather [] get_weather"}},
 		{"a fenced def", "```python\ndef f(x):\n    pass\n```", Options{}, []string{"tool python f [] f"}},
 		{"a module", source, Options{Source: "post.py"}, []string{"tool python post/send_letter [post] send_letter", "tool python post/read_letters [post] read_letters"}},

@@ -11,10 +11,11 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
-// maxGraphQLTokens bounds what the parser keeps of a schema: the largest public ones have
+// maxGraphQLTokens bounds the tokens that the parser keeps of a schema: the largest public ones have
 // half a million tokens.
 const maxGraphQLTokens = 4_000_000
 
@@ -26,23 +27,23 @@ var (
 )
 
 // isSDL recognises a GraphQL schema by the caller's word, its name or its root types.
-func (s *session) isSDL(text string) bool {
-	if !s.mayBe(GraphQL) {
+func isSDL(s *session, text string) bool {
+	if !s.opt.mayBe(tooldoc.GraphQL) {
 		return false
 	}
 	kind := fileKind(s.opt.Source)
-	return s.opt.Format == GraphQL || kind == GraphQL || kind == "" && extension(s.opt.Source) != ".txt" && rootType.MatchString(text)
+	return s.opt.Format == tooldoc.GraphQL || kind == tooldoc.GraphQL || kind == "" && extension(s.opt.Source) != ".txt" && rootType.MatchString(text)
 }
 
-// sdl takes a GraphQL schema as its definition language writes it.
-func (s *session) sdl(text, path string, h head) {
+// splitSDL takes a GraphQL schema as its definition language writes it.
+func splitSDL(s *session, text, path string, h head) {
 	doc, p := parseSDL(text)
 	if p != nil {
 		p.ID, p.Path = h.id, path
 		s.problem(p)
 		return
 	}
-	s.schema(doc, path, h)
+	splitSchema(s, doc, path, h)
 }
 
 func parseSDL(text string) (*ast.SchemaDocument, *Problem) {
@@ -62,15 +63,15 @@ func parseSDL(text string) (*ast.SchemaDocument, *Problem) {
 	return nil, p
 }
 
-// schema takes a schema that was parsed, of one file or several.
-func (s *session) schema(doc *ast.SchemaDocument, path string, h head) {
+// splitSchema takes a schema that was parsed, of one file or several.
+func splitSchema(s *session, doc *ast.SchemaDocument, path string, h head) {
 	g := newGraph(append(doc.Definitions, doc.Extensions...))
 	for _, d := range append(doc.Schema, doc.SchemaExtension...) {
 		for _, root := range d.OperationTypes {
 			g.roots[string(root.Operation)] = root.Type
 		}
 	}
-	s.graph(g, path, h)
+	splitGraph(s, g, path, h)
 }
 
 // graph is a GraphQL schema: the types by their names, extensions included, and those
@@ -95,8 +96,8 @@ func newGraph(definitions ast.DefinitionList) *graph {
 	return g
 }
 
-// graph takes each field of the root types as a tool.
-func (s *session) graph(g *graph, at string, h head) {
+// splitGraph takes each field of the root types as a tool.
+func splitGraph(s *session, g *graph, at string, h head) {
 	refs := &references{doc: map[string]any{"$defs": g.definitions()}, sizes: map[uintptr]int{}}
 	var all []piece
 	for _, kind := range []string{"query", "mutation", "subscription"} {
@@ -108,28 +109,23 @@ func (s *session) graph(g *graph, at string, h head) {
 			if strings.HasPrefix(f.Name, "__") {
 				continue
 			}
-			p := piece{local: root.Name + "." + f.Name, name: f.Name, at: at, value: rootField(f, kind), refs: refs}
+			inputs := make(ast.FieldList, 0, len(f.Arguments))
+			for _, a := range f.Arguments {
+				inputs = append(inputs, &ast.FieldDefinition{Name: a.Name, Description: a.Description, Type: a.Type, DefaultValue: a.DefaultValue, Directives: a.Directives})
+			}
+			tool := map[string]any{"name": f.Name, "kind": kind, "inputSchema": fieldsSchema(inputs, true), "outputSchema": typeSchema(f.Type)}
+			explain(tool, f.Description, f.Directives)
+			p := piece{local: root.Name + "." + f.Name, name: f.Name, at: at, value: tool, refs: refs}
 			if f.Position != nil && at == "" {
 				p.line = f.Position.Line
 			}
 			all = append(all, p)
 		}
 	}
-	s.pieces(h, at, GraphQL, "", all)
+	s.pieces(h, at, tooldoc.GraphQL, "", all)
 }
 
-// rootField is a field of a root type as a tool.
-func rootField(f *ast.FieldDefinition, kind string) map[string]any {
-	inputs := make(ast.FieldList, 0, len(f.Arguments))
-	for _, a := range f.Arguments {
-		inputs = append(inputs, &ast.FieldDefinition{Name: a.Name, Description: a.Description, Type: a.Type, DefaultValue: a.DefaultValue, Directives: a.Directives})
-	}
-	out := map[string]any{"name": f.Name, "kind": kind, "inputSchema": fieldsSchema(inputs, true), "outputSchema": typeSchema(f.Type)}
-	explain(out, f.Description, f.Directives)
-	return out
-}
-
-// explain adds a description, and what a deprecation says.
+// explain adds a description, with the reason for a deprecation.
 func explain(m map[string]any, description string, directives ast.DirectiveList) {
 	text := strings.TrimSpace(description)
 	if d := directives.ForName("deprecated"); d != nil {
@@ -168,7 +164,7 @@ func (g *graph) definitions() map[string]any {
 	return out
 }
 
-// enumSchema lists the values of an enum, and what each means.
+// enumSchema lists the values of an enum and their meanings.
 func enumSchema(values ast.EnumValueList) map[string]any {
 	all, said := []any{}, []string{}
 	for _, v := range values {
@@ -191,7 +187,10 @@ func fieldsSchema(fields ast.FieldList, input bool) map[string]any {
 		m := typeSchema(f.Type)
 		explain(m, f.Description, f.Directives)
 		if f.DefaultValue != nil {
-			m["default"] = literal(f.DefaultValue.String())
+			m["default"] = f.DefaultValue.String()
+			if v, err := jsondoc.Decode([]byte(f.DefaultValue.String()), jsondoc.Limits{}); err == nil {
+				m["default"] = v
+			}
 		} else if input && f.Type.NonNull && !slices.Contains(required, any(f.Name)) {
 			required = append(required, f.Name)
 		}
@@ -202,14 +201,6 @@ func fieldsSchema(fields ast.FieldList, input bool) map[string]any {
 		out["required"] = required
 	}
 	return out
-}
-
-// literal is a GraphQL literal as JSON, or as its text where it is none.
-func literal(text string) any {
-	if v, err := jsondoc.Decode([]byte(text), jsondoc.Limits{}); err == nil {
-		return v
-	}
-	return text
 }
 
 func typeSchema(t *ast.Type) map[string]any {
@@ -229,7 +220,7 @@ func typeSchema(t *ast.Type) map[string]any {
 	return map[string]any{"$ref": jsondoc.Pointer("#/$defs", t.NamedType)}
 }
 
-// isIntrospection recognises what a server answers to an introspection.
+// isIntrospection recognises a server's answer to an introspection.
 func isIntrospection(m map[string]any) bool {
 	if data, ok := m["data"].(map[string]any); ok {
 		m = data
@@ -237,8 +228,8 @@ func isIntrospection(m map[string]any) bool {
 	return isObject(m["__schema"])
 }
 
-// introspection takes a GraphQL schema as a server answers it.
-func (s *session) introspection(n node, h head) {
+// splitIntrospection takes a GraphQL schema as a server answers it.
+func splitIntrospection(s *session, n node, h head) {
 	if isObject(n.object()["data"]) {
 		n = n.at("data")
 	}
@@ -256,7 +247,7 @@ func (s *session) introspection(n node, h head) {
 		root, _ := m[kind+"Type"].(map[string]any)
 		g.roots[kind] = str(root, "name")
 	}
-	s.graph(g, n.path, h)
+	splitGraph(s, g, n.path, h)
 }
 
 func introspected(t map[string]any) *ast.Definition {

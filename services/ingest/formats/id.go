@@ -19,7 +19,7 @@ const (
 	maxSlug = 80  // bytes; an id made of prose needs no more
 )
 
-// normalID returns the id in NFC, or what is wrong with it.
+// normalID returns the id in NFC, or an error.
 func normalID(id string) (string, error) {
 	id = norm.NFC.String(id)
 	err := schema.ValidateID(id)
@@ -29,12 +29,9 @@ func normalID(id string) (string, error) {
 	return id, err
 }
 
-// invisible reports characters that no id may hold, and the line separators.
-func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
-
 // makeID joins provider and name to an id that is always valid:
-// characters that no id may hold become spaces, and what is too long is cut
-// and told apart by a hash.
+// characters that no id may hold become spaces, and a long id is cut
+// and ends in a hash.
 func makeID(provider, name string) string {
 	id := name
 	if provider != "" {
@@ -42,7 +39,7 @@ func makeID(provider, name string) string {
 	}
 	id = norm.NFC.String(strings.ToValidUTF8(id, "\ufffd"))
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
-		if invisible(r) {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r
@@ -79,8 +76,8 @@ func slug(title string) string {
 	return s
 }
 
-// ownerID makes a provider's id of what a source calls itself: names that are
-// written like ids stay as they are.
+// ownerID makes a provider's id of the name of a source: names that are written like ids stay
+// as they are.
 func ownerID(name string) string {
 	name = strings.TrimSpace(name)
 	if id, err := normalID(name); err == nil && !strings.ContainsFunc(id, unicode.IsSpace) {
@@ -125,8 +122,8 @@ func IsProvidersFile(source string) bool {
 	return strings.HasPrefix(base, "providers") || strings.HasPrefix(base, "agents")
 }
 
-// IsDataSetSidecar reports whether a file of that name stands beside the tools
-// of a data set without holding any: queries, folds, recorded standardized
+// IsDataSetSidecar reports whether a file of that name belongs to a data set without holding
+// tools: queries, folds, recorded standardized
 // documents, hard negatives and reference weights.
 func IsDataSetSidecar(name string) bool {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))

@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,37 +8,19 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// The formats that an Item may have. They decide which rules standardize it.
-const (
-	Auto      = "auto"      // only in Options: recognise it
-	MCP       = "mcp"       // a tool as MCP's tools/list has it
-	OpenAPI   = "openapi"   // one operation: {"method","path","operation","api"?,"servers"?}
-	Function  = "function"  // a function schema of OpenAI or Anthropic
-	RapidAPI  = "rapidapi"  // a RapidAPI endpoint as ToolBench has it
-	Card      = "card"      // a model card (Hugging Face, Gorilla)
-	A2A       = "a2a"       // a skill of an A2A agent: {"id","name","description","agent"}
-	Skill     = "skill"     // a SKILL.md: {"front_matter","instructions"}
-	LangChain = "langchain" // a serialised LangChain tool
-	Hosted    = "hosted"    // a tool that Anthropic or OpenAI defines: {"type","name"?}
-	Postman   = "postman"   // a request of a Postman collection: {"name","request","response","collection","folders"?}
-	Python    = "python"    // a signature or def as a JSON string, or an object that holds one in func_description
-	JSON      = "json"      // any other JSON object
-	Text      = "text"      // prose as a JSON string
-	GraphQL   = "graphql"   // a field of a GraphQL schema's root type: {"name","kind","inputSchema","outputSchema"}
-	Protobuf  = "protobuf"  // a method of a protobuf service: {"name","inputSchema","outputSchema","service"}
-	Provider  = "provider"  // an owner of tools
-)
+// Auto, as the Format in Options, means that the format is to be recognised.
+const Auto = "auto"
 
 // Item is one tool or provider, or its deletion.
 type Item struct {
 	ID       string // valid, in NFC
-	Provider string // owner; empty if there is none, and for providers
-	Name     string // as the source has it; the id where it has none
+	Provider string // owner; empty without one, and for providers
+	Name     string // as the source has it; the id if it has no name
 	Kind     schema.Kind
-	Format   string // a constant of this package
+	Format   string // as the table in tooldoc has it; it decides which rules standardize the item
 
 	// Raw is the document as one JSON value, in the source's own order of keys
-	// where it was JSON. Of an OpenAPI operation it is rebuilt with local
+	// if it was JSON. Of an OpenAPI operation it is rebuilt with local
 	// references put in place.
 	Raw json.RawMessage
 
@@ -58,9 +39,9 @@ type Item struct {
 // Problem says why something is not an item. It implements error.
 type Problem struct {
 	Source string // as Options has it
-	Line   int    // from 1; 0 where it is not known
-	Column int    // character in the line, from 1; 0 where it is not known
-	ID     string // of the tool, where it is known
+	Line   int    // from 1; 0 if unknown
+	Column int    // character in the line, from 1; 0 if unknown
+	ID     string // of the tool, if known
 	Path   string // JSON pointer (RFC 6901) in the document or line
 	Reason string // a stable word: a constant of this package or of jsondoc
 	Detail string // in words; may be empty
@@ -92,7 +73,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// The reasons of a Problem, beside those of package jsondoc.
+// The reasons of a Problem, in addition to the reasons of package jsondoc.
 const (
 	Required           = "required"
 	WrongType          = "wrong type"
@@ -113,7 +94,7 @@ const (
 	InvalidProtobuf    = "invalid protobuf"
 )
 
-// Options say what is known of the input beforehand.
+// Options say what the caller knows about the input.
 type Options struct {
 	Source   string      // file name or URL, for messages and the default provider
 	Provider string      // owner of every tool; wins over the input
@@ -127,20 +108,16 @@ type Options struct {
 	Limits   Limits
 }
 
-// Limits bound what an input may cost. A zero field means its default.
+// Limits bound the cost of an input. A zero field means its default.
 type Limits struct {
 	Document int   // bytes of one tool's document, 1 MiB
-	File     int   // bytes of what is read as a whole: a document, a line, an element of an array; 64 MiB
+	File     int   // bytes of a piece that is read as a whole: a document, a line, an element of an array; 64 MiB
 	Stream   int64 // bytes of line-based input and arrays, decompressed, 16 GiB
 }
 
 // Bounds that no caller sets.
 const (
-	maxNodes      = 3_000_000 // values in what is read as a whole
+	maxNodes      = 3_000_000 // values in a piece that is read as a whole
 	maxParameters = 4_096     // of one tool
 	maxOperations = 50_000    // of one OpenAPI document
 )
-
-func (l Limits) withDefaults() Limits {
-	return Limits{cmp.Or(l.Document, 1<<20), cmp.Or(l.File, 64<<20), cmp.Or(l.Stream, 16<<30)}
-}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // node is a value with the piece of the source that it was read from.

@@ -12,11 +12,12 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Bounds of what every operation of a document repeats from its head.
+// Bounds of the parts of a document's head that every operation repeats.
 const (
 	maxHeadText = 1 << 10 // bytes of the API's description
 	maxServers  = 4 << 10 // bytes of the list of servers; a longer one is left out
@@ -38,8 +39,8 @@ type operation struct {
 	at           string         // JSON pointer in the input
 }
 
-// openapi splits a document into its operations.
-func (s *session) openapi(n node, h head) {
+// splitOpenAPI splits a document into its operations.
+func splitOpenAPI(s *session, n node, h head) {
 	doc := n.object()
 	if p := checkVersion(doc); p != nil {
 		p.Path = n.path + p.Path
@@ -47,8 +48,11 @@ func (s *session) openapi(n node, h head) {
 		return
 	}
 	info, _ := doc["info"].(map[string]any)
-	a := &api{doc: doc, refs: &references{doc: doc, sizes: map[uintptr]int{}}, head: headOf(info), base: baseOf(s.opt.Base)}
-	operations, refused := s.operations(a, n.path+"/paths")
+	a := &api{doc: doc, refs: &references{doc: doc, sizes: map[uintptr]int{}}, head: headed(info, "title", "version", "description")}
+	if base, err := url.Parse(s.opt.Base); err == nil && base.Host != "" {
+		a.base = base
+	}
+	operations, refused := operationsOf(s, a, n.path+"/paths")
 	switch {
 	case len(operations) == 0 && !refused:
 		s.problem(&Problem{Path: n.path + "/paths", Reason: jsondoc.Empty, Detail: "the document has no operations"})
@@ -70,7 +74,7 @@ func (s *session) openapi(n node, h head) {
 			s.problem(&Problem{Path: op.at, Reason: TooManyOperations, Detail: fmt.Sprintf("%d, at most %d", len(operations), i)})
 			return
 		}
-		s.operation(a, op, o)
+		readOperation(s, a, op, o)
 	}
 }
 
@@ -89,19 +93,9 @@ func checkVersion(doc map[string]any) *Problem {
 	return nil
 }
 
-func headOf(info map[string]any) map[string]any {
-	out := map[string]any{}
-	for _, k := range []string{"title", "version", "description"} {
-		if v := str(info, k); v != "" {
-			out[k] = cut(v, maxHeadText)
-		}
-	}
-	return out
-}
-
-// operations lists the operations of a document, by path and in a fixed order
+// operationsOf lists the operations of a document, by path and in a fixed order
 // of methods. Refused says that a problem with some of them has been reported.
-func (s *session) operations(a *api, at string) (out []operation, refused bool) {
+func operationsOf(s *session, a *api, at string) (out []operation, refused bool) {
 	paths, _ := a.doc["paths"].(map[string]any)
 	for _, path := range jsondoc.Keys(paths) {
 		if strings.HasPrefix(path, "x-") {
@@ -127,8 +121,8 @@ func (s *session) operations(a *api, at string) (out []operation, refused bool) 
 	return out, refused
 }
 
-// object returns a path item or an operation with what it refers to; what
-// stands beside the reference wins.
+// object returns a path item or an operation with its reference resolved; members next to the
+// reference win.
 func (a *api) object(v any, at string) (map[string]any, *Problem) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -159,13 +153,13 @@ func overlay(target, over map[string]any) map[string]any {
 	return out
 }
 
-func (s *session) operation(a *api, op operation, o origin) {
+func readOperation(s *session, a *api, op operation, o origin) {
 	o.local = op.method + " " + op.path
-	it := Item{Kind: schema.KindTool, Format: OpenAPI, Path: op.at}
+	it := Item{Kind: schema.KindTool, Format: tooldoc.OpenAPI, Path: op.at}
 	value, p := a.whole(op)
 	if p == nil {
 		it.Name = operationName(map[string]any{"method": op.method, "path": op.path, "operation": value})
-		if p = check(OpenAPI, map[string]any{"operation": value}); p != nil {
+		if p = check(tooldoc.OpenAPI, map[string]any{"operation": value}); p != nil {
 			p.Path = op.at + strings.TrimPrefix(p.Path, "/operation")
 		}
 	}
@@ -181,13 +175,12 @@ func (s *session) operation(a *api, op operation, o origin) {
 	s.finish(it, o)
 }
 
-// endpoint is what identifies an operation within its API.
+// endpoint identifies an operation within its API.
 func endpoint(m map[string]any) string {
 	return strings.ToUpper(str(m, "method")) + " " + str(m, "path")
 }
 
-// operationName is the operationId, or method and path where there is none
-// that can be a name.
+// operationName is the operationId, or method and path if the operationId cannot be a name.
 func operationName(m map[string]any) string {
 	op, _ := m["operation"].(map[string]any)
 	if id := strings.TrimSpace(str(op, "operationId")); id != "" && len(id) <= maxName && !strings.ContainsFunc(id, unicode.IsControl) {
@@ -196,8 +189,8 @@ func operationName(m map[string]any) string {
 	return makeID("", endpoint(m))
 }
 
-// whole returns the operation with its path's parameters and, where it says nothing of
-// itself, with what its path says, references as they stand.
+// whole returns the operation with its path's parameters and, if it has no description, with
+// the description of its path. References stay as they are.
 func (a *api) whole(op operation) (map[string]any, *Problem) {
 	value, p := a.object(op.value, op.at)
 	if p != nil {
@@ -213,23 +206,17 @@ func (a *api) whole(op operation) (map[string]any, *Problem) {
 	}
 	if shared, _ := op.item["parameters"].([]any); len(shared) > 0 {
 		own, _ := value["parameters"].([]any)
-		inherited["parameters"] = a.merge(shared, own)
+		redefined := map[string]bool{}
+		for _, p := range own {
+			redefined[a.parameterKey(p)] = true
+		}
+		kept := slices.DeleteFunc(slices.Clone(shared), func(p any) bool {
+			k := a.parameterKey(p)
+			return k != "" && redefined[k]
+		})
+		inherited["parameters"] = append(kept, own...)
 	}
 	return overlay(value, inherited), nil
-}
-
-// merge puts the path's parameters before the operation's, except those that
-// the operation gives itself.
-func (a *api) merge(shared, own []any) []any {
-	given := map[string]bool{}
-	for _, p := range own {
-		given[a.parameterKey(p)] = true
-	}
-	inherited := slices.DeleteFunc(slices.Clone(shared), func(p any) bool {
-		k := a.parameterKey(p)
-		return k != "" && given[k]
-	})
-	return append(inherited, own...)
 }
 
 // parameterKey identifies a parameter by place and name, as OpenAPI does.
@@ -271,18 +258,9 @@ func (a *api) encode(op operation, value map[string]any, limit int) (raw []byte,
 	return raw, hex.EncodeToString(sum[:]), nil
 }
 
-// baseOf returns the address of a document, nil where it is not known.
-func baseOf(address string) *url.URL {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	return u
-}
-
 // servers returns where the operation is called: its own servers, its path's
-// or the document's, nil if there are none or too many to repeat. Where the document's
-// address is known, that is where servers without one are.
+// or the document's, nil if they are missing or too many to repeat. Servers without an address
+// are at the document's address, if known.
 func (a *api) servers(op operation, value map[string]any) any {
 	for _, m := range []map[string]any{value, op.item, a.doc} {
 		list, _ := m["servers"].([]any)
@@ -306,7 +284,7 @@ func (a *api) servers(op operation, value map[string]any) any {
 }
 
 // absolute returns servers with their addresses resolved against the document's. One with
-// variables is resolved where it begins with a path.
+// variables is resolved if it begins with a path.
 func (a *api) absolute(list []any) []any {
 	if a.base == nil {
 		return list

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // isPostman recognises collections of Postman, v2.0 and v2.1, also as Postman's API
@@ -29,20 +30,26 @@ func isPostman(m map[string]any) bool {
 	})
 }
 
-// postman takes each request of a collection as a tool, named with its folders.
-func (s *session) postman(n node, h head) {
+// splitPostman takes each request of a collection as a tool, named with its folders.
+func splitPostman(s *session, n node, h head) {
 	if isObject(n.object()["collection"]) {
 		n = n.at("collection")
 	}
 	m := n.object()
 	info, _ := m["info"].(map[string]any)
-	c := collecting{s: s, h: h, head: headed(info, "name", "description", "version")}
-	if about, ok := info["description"].(map[string]any); ok && str(about, "content") != "" {
-		c.head["description"] = cut(str(about, "content"), maxHeadText)
-	}
+	c := collecting{s: s, h: h, head: described(info, "name", "version")}
 	c.folder(m["item"], jsondoc.Pointer(n.path, "item"), nil, nil)
-	distinct(c.found, func(i int) string { return requestLine(c.found[i].value) })
-	s.pieces(h, n.path+"/item", Postman, slug(str(info, "name")), c.found)
+	// Pieces of one name also get the request line.
+	count := map[string]int{}
+	for _, p := range c.found {
+		count[p.local]++
+	}
+	for i := range c.found {
+		if count[c.found[i].local] > 1 {
+			c.found[i].local += " " + requestLine(c.found[i].value)
+		}
+	}
+	s.pieces(h, n.path+"/item", tooldoc.Postman, slug(str(info, "name")), c.found)
 }
 
 // collecting gathers the requests of a collection.
@@ -53,8 +60,8 @@ type collecting struct {
 	found []piece
 }
 
-// folder adds the requests of a folder. Names and folders are those of the folders that
-// it is in, itself included; how many that can be is bounded with the depth of JSON.
+// folder adds the requests of a folder. Names and folders describe the folders around them,
+// this one included; the depth of JSON bounds their number.
 func (c *collecting) folder(items any, at string, names []string, folders []any) {
 	list, _ := items.([]any)
 	for i, v := range list {
@@ -63,7 +70,7 @@ func (c *collecting) folder(items any, at string, names []string, folders []any)
 		name := str(item, "name")
 		switch {
 		case isArray(item["item"]):
-			inside := append(folders[:len(folders):len(folders)], folderHead(item))
+			inside := append(folders[:len(folders):len(folders)], described(item, "name"))
 			c.folder(item["item"], at+"/item", append(names[:len(names):len(names)], name), inside)
 		case !has(item, "request"):
 			c.s.refuse(c.h, at, NotATool, "neither a request nor a folder")
@@ -90,9 +97,10 @@ func (c *collecting) add(item map[string]any, name, at string, names []string, f
 	c.found = append(c.found, piece{local: local, name: name, at: at, value: item, head: head})
 }
 
-func folderHead(item map[string]any) any {
-	out := headed(item, "name", "description")
-	if about, ok := item["description"].(map[string]any); ok && str(about, "content") != "" {
+// described returns the members of a head with its description, which may be an object.
+func described(m map[string]any, keys ...string) map[string]any {
+	out := headed(m, append(keys, "description")...)
+	if about, ok := m["description"].(map[string]any); ok && str(about, "content") != "" {
 		out["description"] = cut(str(about, "content"), maxHeadText)
 	}
 	return out

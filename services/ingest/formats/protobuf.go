@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -16,7 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // maxProtoNesting bounds the brackets in brackets of a .proto file: its parser is
@@ -29,17 +29,17 @@ var (
 	protoService = regexp.MustCompile(`(?m)^[ \t]*service[ \t]+\w+[ \t\r\n]*\{\s*(?:rpc\b|option\b|//|/\*|\})`)
 )
 
-// isProto recognises a .proto file by the caller's word, its name, or what it declares.
-func (s *session) isProto(text string) bool {
-	if !s.mayBe(Protobuf) {
+// isProto recognises a .proto file by the caller's word, its name, or its declarations.
+func isProto(s *session, text string) bool {
+	if !s.opt.mayBe(tooldoc.Protobuf) {
 		return false
 	}
 	kind := fileKind(s.opt.Source)
-	return s.opt.Format == Protobuf || kind == Protobuf || kind == "" && (protoSyntax.MatchString(text) || protoService.MatchString(text))
+	return s.opt.Format == tooldoc.Protobuf || kind == tooldoc.Protobuf || kind == "" && (protoSyntax.MatchString(text) || protoService.MatchString(text))
 }
 
-// proto takes a .proto file.
-func (s *session) proto(text, path string, h head) {
+// splitProto takes a .proto file.
+func splitProto(s *session, text, path string, h head) {
 	file, err := parseProto(s.opt.Source, text)
 	if err != nil {
 		p := &Problem{ID: h.id, Path: path, Reason: InvalidProtobuf, Detail: err.Error()}
@@ -49,11 +49,11 @@ func (s *session) proto(text, path string, h head) {
 		s.problem(p)
 		return
 	}
-	s.descriptors([]*descriptorpb.FileDescriptorProto{file}, path, h)
+	splitDescriptors(s, []*descriptorpb.FileDescriptorProto{file}, path, h)
 }
 
-// parseProto returns the descriptor of a .proto file with its comments. What it imports
-// is not looked at: names that it does not define stay as they are written.
+// parseProto returns the descriptor of a .proto file with its comments. It ignores
+// imports: names that the file does not define stay as written.
 func parseProto(name, text string) (*descriptorpb.FileDescriptorProto, error) {
 	if nesting(text) > maxProtoNesting {
 		return nil, fmt.Errorf("brackets in brackets, more than %d deep", maxProtoNesting)
@@ -76,8 +76,8 @@ func parseProto(name, text string) (*descriptorpb.FileDescriptorProto, error) {
 	return file, nil
 }
 
-// nesting returns how deep brackets stand in brackets, at most; those in strings and
-// comments count as well where they are not closed there.
+// nesting returns the maximum depth of nested brackets. Unclosed brackets in strings and
+// comments count, too.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -92,30 +92,14 @@ func nesting(text string) int {
 	return most
 }
 
-// isDescriptorSet recognises the beginning of a serialised FileDescriptorSet: a file
-// that begins with its name.
-func isDescriptorSet(begin []byte) bool {
-	rest, ok := bytes.CutPrefix(begin, []byte{0x0a})
-	if !ok {
-		return false
-	}
-	_, n := protowire.ConsumeVarint(rest)
-	if n < 0 || len(rest) <= n || rest[n] != 0x0a {
-		return false
-	}
-	rest = rest[n+1:]
-	length, n := protowire.ConsumeVarint(rest)
-	return n > 0 && length < 4096 && uint64(len(rest)-n) >= length && bytes.HasSuffix(rest[n:n+int(length)], []byte(".proto"))
-}
-
-// descriptorSet takes a serialised FileDescriptorSet.
-func (s *session) descriptorSet(data []byte) {
+// splitDescriptorSet takes a serialised FileDescriptorSet.
+func splitDescriptorSet(s *session, data []byte) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := (proto.UnmarshalOptions{}).Unmarshal(data, set); err != nil {
 		s.problem(&Problem{Reason: InvalidProtobuf, Detail: "the descriptor set is cut off or broken"})
 		return
 	}
-	s.descriptors(set.GetFile(), "", head{})
+	splitDescriptors(s, set.GetFile(), "", head{})
 }
 
 // isDescriptorJSON recognises a FileDescriptorSet as JSON.
@@ -124,36 +108,31 @@ func isDescriptorJSON(m map[string]any) bool {
 	return len(files) > 0 && strings.HasSuffix(str(files[0], "name"), ".proto")
 }
 
-func (s *session) descriptorJSON(n node, h head) {
+func splitDescriptorJSON(s *session, n node, h head) {
 	set := &descriptorpb.FileDescriptorSet{}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(n.raw(), set); err != nil {
 		s.refuse(h, n.path+"/file", InvalidProtobuf, strings.ReplaceAll(err.Error(), "\u00a0", " "))
 		return
 	}
-	s.descriptors(set.GetFile(), n.path, h)
+	splitDescriptors(s, set.GetFile(), n.path, h)
 }
 
-// protoTypes are the messages and enums of some files, as JSON Schemas.
-type protoTypes struct {
-	definitions map[string]any // by full name
-}
-
-// descriptors takes each method of the services in some files as a tool.
-func (s *session) descriptors(files []*descriptorpb.FileDescriptorProto, at string, h head) {
-	types := &protoTypes{definitions: map[string]any{}}
+// splitDescriptors takes each method of the services in some files as a tool.
+func splitDescriptors(s *session, files []*descriptorpb.FileDescriptorProto, at string, h head) {
+	definitions := map[string]any{} // JSON Schemas of messages and enums, by full name
 	names := map[string]bool{}
 	for _, f := range files {
 		declare(names, f.GetPackage(), f.GetMessageType(), f.GetEnumType())
 	}
 	for _, f := range files {
-		c := &protoFile{comments: commentsOf(f), names: names, types: types}
+		c := &protoFile{comments: commentsOf(f), names: names, schemas: definitions}
 		c.messages(f.GetMessageType(), f.GetPackage(), []int32{4})
 		c.enums(f.GetEnumType(), f.GetPackage(), []int32{5})
 	}
-	refs := &references{doc: map[string]any{"$defs": types.definitions}, sizes: map[uintptr]int{}}
+	refs := &references{doc: map[string]any{"$defs": definitions}, sizes: map[uintptr]int{}}
 	var all []piece
 	for _, f := range files {
-		c := &protoFile{comments: commentsOf(f), names: names, types: types}
+		c := &protoFile{comments: commentsOf(f), names: names, schemas: definitions}
 		for i, service := range f.GetService() {
 			for _, p := range c.methods(service, f.GetPackage(), []int32{6, int32(i)}) {
 				p.at, p.refs, p.own = at, refs, f.GetPackage()
@@ -164,7 +143,7 @@ func (s *session) descriptors(files []*descriptorpb.FileDescriptorProto, at stri
 			}
 		}
 	}
-	s.pieces(h, at, Protobuf, "", all)
+	s.pieces(h, at, tooldoc.Protobuf, "", all)
 }
 
 // declare notes the full names of messages and enums.
@@ -190,10 +169,10 @@ func qualified(scope, name string) string {
 type protoFile struct {
 	comments map[string]comment // by path in the descriptor
 	names    map[string]bool
-	types    *protoTypes
+	schemas  map[string]any // of messages and enums, by full name
 }
 
-// comment is what stands before and after a declaration.
+// comment holds the comments before and after a declaration.
 type comment struct {
 	text string
 	line int
@@ -289,7 +268,7 @@ func (f *protoFile) enums(enums []*descriptorpb.EnumDescriptorProto, scope strin
 		}
 		m := map[string]any{"type": "string", "enum": values}
 		f.explain(m, at, e.GetOptions().GetDeprecated(), said...)
-		f.types.definitions[qualified(scope, e.GetName())] = m
+		f.schemas[qualified(scope, e.GetName())] = m
 	}
 }
 
@@ -298,7 +277,7 @@ func (f *protoFile) messages(messages []*descriptorpb.DescriptorProto, scope str
 		at, full := below(path, i), qualified(scope, m.GetName())
 		f.messages(m.GetNestedType(), full, below(at, 3))
 		f.enums(m.GetEnumType(), full, below(at, 4))
-		f.types.definitions[full] = f.message(m, full, at)
+		f.schemas[full] = f.message(m, full, at)
 	}
 }
 
@@ -400,7 +379,7 @@ func (f *protoFile) reference(name, scope string) map[string]any {
 	return map[string]any{"$ref": jsondoc.Pointer("#/$defs", full)}
 }
 
-// behaviour is what google.api.field_behavior says of a field.
+// behaviour is the google.api.field_behavior of a field.
 type behaviour struct{ required, outputOnly bool }
 
 // The number of the option google.api.field_behavior, and its values.
@@ -410,8 +389,8 @@ const (
 	behaviourOutputOnly = 3
 )
 
-// behaviourOf reads the option where it was not interpreted, as in a parsed file, and
-// where it is unknown to this program, as in a descriptor set.
+// behaviourOf reads the option if it was not interpreted, as in a parsed file, and if it is
+// unknown to this program, as in a descriptor set.
 func behaviourOf(o *descriptorpb.FieldOptions) (b behaviour) {
 	for _, u := range o.GetUninterpretedOption() {
 		if len(u.GetName()) == 1 && strings.TrimPrefix(u.GetName()[0].GetNamePart(), ".") == "google.api.field_behavior" {

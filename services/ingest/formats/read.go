@@ -3,6 +3,7 @@ package formats
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -12,12 +13,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Parse reads the whole of data and returns what it holds, each in the order
-// of the input.
+// Parse reads the whole of data and returns its items and problems, each in the order of the
+// input.
 func Parse(data []byte, opt Options) (items []Item, problems []Problem) {
 	for it, p := range Read(bytes.NewReader(data), opt) {
 		if p != nil {
@@ -37,13 +41,29 @@ func Parse(data []byte, opt Options) (items []Item, problems []Problem) {
 // is read whole, up to Limits.File. Gzip is recognised by its first bytes.
 func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 	return func(yield func(Item, *Problem) bool) {
-		opt.Limits = opt.Limits.withDefaults()
-		s := &session{opt: opt, base: baseName(opt.Source), yield: yield, seen: map[identity]string{}}
+		l := opt.Limits
+		opt.Limits = Limits{cmp.Or(l.Document, 1<<20), cmp.Or(l.File, 64<<20), cmp.Or(l.Stream, 16<<30)}
+		s := newSession(opt, r, yield)
 		if !KnownFormat(opt.Format) {
 			s.problem(&Problem{Reason: UnknownFormat, Detail: schema.Quote(opt.Format)})
 			return
 		}
-		s.read(r)
+		packed := bufio.NewReader(r)
+		s.in.r = packed
+		if magic, _ := packed.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+			z, err := gzip.NewReader(packed)
+			if err != nil {
+				s.broken(err)
+				return
+			}
+			s.in.r, s.in.over = z, errBomb
+		}
+		in := bufio.NewReaderSize(s.in, sniff)
+		if !opt.Lines && fileKind(opt.Source) != fileLines && isTar(in) {
+			s.archive(in)
+		} else {
+			s.container(in)
+		}
 	}
 }
 
@@ -53,28 +73,6 @@ func KnownFormat(f string) bool { return f == "" || slices.Contains(Names(), f) 
 // sniff is how far the input is looked into to tell JSON Lines from one
 // document.
 const sniff = 64 << 10
-
-func (s *session) read(r io.Reader) {
-	l := s.opt.Limits
-	s.in = &input{r: r, left: l.Stream, piece: int64(l.File), max: int64(l.File), over: errTooMuch}
-	packed := bufio.NewReader(r)
-	if magic, _ := packed.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(packed)
-		if err != nil {
-			s.broken(err)
-			return
-		}
-		s.in.r, s.in.over = z, errBomb
-	} else {
-		s.in.r = packed
-	}
-	in := bufio.NewReaderSize(s.in, sniff)
-	if !s.opt.Lines && fileKind(s.opt.Source) != fileLines && isTar(in) {
-		s.archive(in)
-		return
-	}
-	s.container(in)
-}
 
 // The kinds of files, by their extensions.
 const (
@@ -92,13 +90,13 @@ func fileKind(source string) string {
 	case ".md", ".markdown", ".rst":
 		return fileProse
 	case ".py", ".pyi":
-		return Python
+		return tooldoc.Python
 	case ".json":
-		return JSON
+		return tooldoc.JSON
 	case ".graphql", ".graphqls", ".gql":
-		return GraphQL
+		return tooldoc.GraphQL
 	case ".proto":
-		return Protobuf
+		return tooldoc.Protobuf
 	}
 	return ""
 }
@@ -106,12 +104,20 @@ func fileKind(source string) string {
 // container decides how the input is cut up.
 func (s *session) container(in *bufio.Reader) {
 	kind := fileKind(s.opt.Source)
-	if s.isPacked(in, kind) {
-		s.packed(in)
+	if s.isDescriptorSet(in, kind) {
+		data, err := io.ReadAll(in)
+		if err != nil {
+			s.broken(err)
+			return
+		}
+		splitDescriptorSet(s, data)
 		return
 	}
 	first, lines, err := skipSpace(in)
-	prose := written(s.opt.Format, first)
+	bracket := first == '{' || first == '['
+	// Prose may begin with a bracket, as of a badge. Python source and skills do not, but the
+	// envelope around one does.
+	prose := s.opt.Format == tooldoc.Text || (s.opt.Format == tooldoc.Python || s.opt.Format == tooldoc.Skill) && !bracket
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		s.broken(err)
@@ -126,24 +132,22 @@ func (s *session) container(in *bufio.Reader) {
 	}
 }
 
-// isPacked recognises a descriptor set. It looks no further than the first byte of what
-// may be read piece by piece: more of it may come only after an answer.
-func (s *session) isPacked(in *bufio.Reader, kind string) bool {
-	if first, _ := in.Peek(1); !s.mayBe(Protobuf) || s.opt.Lines || kind == fileLines || !bytes.Equal(first, []byte{0x0a}) {
+// isDescriptorSet recognises a serialised FileDescriptorSet: a file that begins with its name.
+// It reads no further if the first byte does not match: the sender may wait for an answer
+// before it sends more.
+func (s *session) isDescriptorSet(in *bufio.Reader, kind string) bool {
+	if first, _ := in.Peek(1); !s.opt.mayBe(tooldoc.Protobuf) || s.opt.Lines || kind == fileLines || !bytes.Equal(first, []byte{0x0a}) {
 		return false
 	}
 	begin, _ := in.Peek(sniff)
-	return isDescriptorSet(begin)
-}
-
-// packed reads a descriptor set, which is no text.
-func (s *session) packed(in *bufio.Reader) {
-	data, err := io.ReadAll(in)
-	if err != nil {
-		s.broken(err)
-		return
+	rest := begin[1:]
+	_, n := protowire.ConsumeVarint(rest)
+	if n < 0 || len(rest) <= n || rest[n] != 0x0a {
+		return false
 	}
-	s.descriptorSet(data)
+	rest = rest[n+1:]
+	length, n := protowire.ConsumeVarint(rest)
+	return n > 0 && length < 4096 && uint64(len(rest)-n) >= length && bytes.HasSuffix(rest[n:n+int(length)], []byte(".proto"))
 }
 
 // broken reports that the rest of the input cannot be read.
@@ -170,9 +174,9 @@ func (s *session) whole(in *bufio.Reader, first byte, kind string, prose bool) {
 	case len(bytes.TrimSpace(data)) == 0:
 		s.problem(&Problem{Reason: jsondoc.Empty, Detail: emptyBody})
 	case prose:
-		s.text(data)
+		readText(s, data)
 	case s.isYAML(data, first, kind):
-		v, text, err := s.decodeYAML(data)
+		v, text, err := s.opt.decodeYAML(data)
 		if err != nil {
 			s.unreadable(err, "")
 			return
@@ -180,17 +184,17 @@ func (s *session) whole(in *bufio.Reader, first byte, kind string, prose bool) {
 		s.document(node{value: v, text: text}, head{}, false)
 	case first == '{' && s.linesFollow(data):
 		s.lines(bufio.NewReader(bytes.NewReader(data)), 0)
-	case kind == fileProse && s.forced() == "" && !isScalar(data):
-		s.text(data)
-	case first == '{' || first == '[' || kind == JSON || isScalar(data):
+	case kind == fileProse && s.opt.forced() == "" && !isScalar(data):
+		readText(s, data)
+	case first == '{' || first == '[' || kind == tooldoc.JSON || isScalar(data):
 		s.json(data, "", false)
 	default:
-		s.text(data)
+		readText(s, data)
 	}
 }
 
 // isYAML reports whether a document that is not prose by the caller's word is to be read
-// as YAML: by its name, because its format is one of objects and it is no JSON, or by
+// as YAML: by its name, because its format is one of objects and it is not JSON, or by
 // how it begins.
 func (s *session) isYAML(data []byte, first byte, kind string) bool {
 	if kind == fileYAML {
@@ -200,7 +204,7 @@ func (s *session) isYAML(data []byte, first byte, kind string) bool {
 	if _, _, skill := frontMatter(string(data)); bracket || skill {
 		return false
 	}
-	return s.forced() != "" && !textual(s.forced()) && !isScalar(data) || s.looksLikeYAML(data)
+	return s.opt.forced() != "" && s.opt.forced() != tooldoc.GraphQL && s.opt.forced() != tooldoc.Protobuf && !isScalar(data) || s.opt.looksLikeYAML(data)
 }
 
 // linesFollow recognises JSON Lines whose first line is longer than what
@@ -210,7 +214,7 @@ func (s *session) linesFollow(data []byte) bool {
 	if len(line) < sniff/2 || len(bytes.TrimSpace(rest)) == 0 {
 		return false
 	}
-	_, err := jsondoc.Decode(line, s.jsonLimits())
+	_, err := jsondoc.Decode(line, s.opt.jsonLimits())
 	return err == nil
 }
 
@@ -222,7 +226,7 @@ func isScalar(data []byte) bool {
 
 // looksLikeYAML recognises YAML by how it must begin. Plain prose may well be
 // YAML by the letter, so a tool has to read as an object.
-func (s *session) looksLikeYAML(data []byte) bool {
+func (o *Options) looksLikeYAML(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		key, _, found := strings.Cut(strings.Trim(string(line[:min(len(line), 40)]), "'\" \r\n"), ":")
 		switch key = strings.TrimRight(key, `'" `); {
@@ -235,7 +239,7 @@ func (s *session) looksLikeYAML(data []byte) bool {
 		case key == "openapi" || key == "swagger" || unsupported[key] != "":
 			return true
 		case key == "info" || key == "name" || key == "tools" || key == "functions" || key == "jsonrpc" || key == "id":
-			v, _, err := s.decodeYAML(data)
+			v, _, err := o.decodeYAML(data)
 			return err == nil && isObject(v)
 		}
 		return false
@@ -250,13 +254,13 @@ const (
 	maxYAMLNodes = 1_000_000
 )
 
-func (s *session) decodeYAML(data []byte) (v any, text []byte, err error) {
-	return jsondoc.DecodeYAML(data, jsondoc.Limits{Bytes: min(s.opt.Limits.File, maxYAML), Nodes: maxYAMLNodes})
+func (o *Options) decodeYAML(data []byte) (v any, text []byte, err error) {
+	return jsondoc.DecodeYAML(data, jsondoc.Limits{Bytes: min(o.Limits.File, maxYAML), Nodes: maxYAMLNodes})
 }
 
 // json takes a piece of the input that is one JSON document.
 func (s *session) json(text []byte, path string, several bool) {
-	v, err := jsondoc.Decode(text, s.jsonLimits())
+	v, err := jsondoc.Decode(text, s.opt.jsonLimits())
 	if err != nil {
 		s.unreadable(err, path)
 		return
@@ -264,18 +268,18 @@ func (s *session) json(text []byte, path string, several bool) {
 	s.document(node{value: v, text: text, path: path}, head{}, several)
 }
 
-func (s *session) text(data []byte) {
+func readText(s *session, data []byte) {
 	switch i := bytes.IndexByte(data, 0); {
 	case i >= 0:
 		s.problem(&Problem{Line: 1 + bytes.Count(data[:i], []byte("\n")), Reason: jsondoc.NUL, Detail: fmt.Sprintf("byte %d", i)})
 	case !utf8.Valid(data):
 		s.problem(&Problem{Reason: jsondoc.InvalidUTF8})
-	case s.declares(string(data), "", head{}):
+	case splitSchemaText(s, string(data), "", head{}):
 	case len(data) > s.opt.Limits.Document:
 		s.problem(tooLarge(Item{}, len(data), s.opt.Limits.Document))
-	case fileKind(s.opt.Source) == Python && s.mayBe(Python):
-		s.python(string(data), "", head{}, false)
+	case fileKind(s.opt.Source) == tooldoc.Python && s.opt.mayBe(tooldoc.Python):
+		splitPython(s, string(data), "", head{}, false)
 	default:
-		s.prose(strings.ReplaceAll(string(data), "\r\n", "\n"), "", head{}, false)
+		readProse(s, strings.ReplaceAll(string(data), "\r\n", "\n"), "", head{}, false)
 	}
 }

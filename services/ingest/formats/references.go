@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -50,7 +50,7 @@ func outward(at, ref string) *Problem {
 	return &Problem{Path: at + "/$ref", Reason: ExternalRef, Detail: "it refers to " + schema.Quote(ref)}
 }
 
-// resolve returns the object that a reference leads to, nil if there is none.
+// resolve returns the object that a reference leads to, nil without one.
 func (r *references) resolve(ref string) map[string]any {
 	v, _ := jsondoc.Resolve(r.doc, ref)
 	m, _ := v.(map[string]any)
@@ -59,15 +59,6 @@ func (r *references) resolve(ref string) map[string]any {
 
 // pointerOf identifies an object.
 func pointerOf(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
-
-// size returns the bytes of an object's text.
-func (r *references) size(m map[string]any) int {
-	at := pointerOf(m)
-	if _, known := r.sizes[at]; !known {
-		r.sizes[at] = len(jsondoc.Canonical(m))
-	}
-	return r.sizes[at]
-}
 
 // operationText returns an operation's canonical text with local references
 // put in place. A reference that leaves the document is a problem.
@@ -119,13 +110,13 @@ type inliner struct {
 	over     bool // something did not fit
 	whole    bool // the text is of no use once something did not fit
 	examples bool
-	open     []uintptr // targets being expanded: a circle ends where it would begin again
-	base     string    // pointer to what path begins at
+	open     []uintptr // targets being expanded, to end circles
+	base     string    // pointer to the start of path
 	path     []string  // to the value being written
 	problem  *Problem  // the first reference that leaves the document
 }
 
-// append appends a value. In a map from names the keys are no keywords.
+// append appends a value. In a map from names the keys are not keywords.
 func (in *inliner) append(b []byte, v any, names bool, depth int) []byte {
 	switch v := v.(type) {
 	case []any:
@@ -153,8 +144,8 @@ func (in *inliner) child(b []byte, token string, v any, names bool, depth int) [
 	return b
 }
 
-// member appends the value of a member. What stands in an example, but not the
-// example itself, is data.
+// member appends the value of a member. The content of an example is data, but
+// the example itself is not.
 func (in *inliner) member(b []byte, m map[string]any, k string, names bool, depth int) []byte {
 	if names || !isData(k) {
 		return in.child(b, k, m[k], !names && isMap(k), depth)
@@ -172,8 +163,8 @@ func (in *inliner) member(b []byte, m map[string]any, k string, names bool, dept
 	})
 }
 
-// follow writes what a reference leads to in its place, with what stands
-// beside the reference over it; or the reference m as it is.
+// follow replaces a reference by its target, overlaid with the other members of m. It
+// writes m unchanged if it cannot follow the reference.
 func (in *inliner) follow(b []byte, ref string, m map[string]any, depth int) []byte {
 	if isOutward(ref) && in.problem == nil {
 		in.problem = outward(jsondoc.Pointer(in.base, in.path...), ref)
@@ -182,7 +173,11 @@ func (in *inliner) follow(b []byte, ref string, m map[string]any, depth int) []b
 	if depth == 0 || target == nil || in.over && in.whole || slices.Contains(in.open, pointerOf(target)) {
 		return jsondoc.Append(b, m)
 	}
-	size := in.size(target)
+	at := pointerOf(target)
+	if _, known := in.sizes[at]; !known {
+		in.sizes[at] = len(jsondoc.Canonical(target))
+	}
+	size := in.sizes[at]
 	if size > in.left {
 		in.over = true
 		return jsondoc.Append(b, m)

@@ -9,61 +9,35 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // shape is a format whose objects hold several tools, and which a reader of its own
 // splits.
 type shape struct {
 	format string
-	what   string // in messages
 	is     func(m map[string]any) bool
 	read   func(s *session, n node, h head)
 }
 
 func shapes() []shape {
 	return []shape{
-		{OpenAPI, "OpenAPI document or operation", isDocument, (*session).openapi},
-		{A2A, "A2A agent card", isAgentCard, (*session).agentCard},
-		{GraphQL, "GraphQL schema, in SDL or as introspection answers it", isIntrospection, (*session).introspection},
-		{Protobuf, "protobuf file or descriptor set", isDescriptorJSON, (*session).descriptorJSON},
-		{Postman, "Postman collection", isPostman, (*session).postman},
+		{tooldoc.OpenAPI, isDocument, splitOpenAPI},
+		{tooldoc.A2A, isAgentCard, splitAgentCard},
+		{tooldoc.GraphQL, isIntrospection, splitIntrospection},
+		{tooldoc.Protobuf, isDescriptorJSON, splitDescriptorJSON},
+		{tooldoc.Postman, isPostman, splitPostman},
 	}
 }
 
-// shaped reads an object that one of the shapes is, and reports whether one is.
-func (s *session) shaped(n node, h head) bool {
-	for _, c := range shapes() {
-		if s.mayBe(c.format) && c.is(n.object()) {
-			c.read(s, n, h)
-			return true
-		}
-	}
-	return false
-}
-
-// mayBe reports whether the caller leaves it open that a document has the format, or
-// says that it has.
-func (s *session) mayBe(format string) bool {
-	f := s.opt.Format
-	return f == "" || f == Auto || f == format
-}
-
-// forced returns the format that the caller says, "" where it is to be recognised.
-func (s *session) forced() string {
-	if s.opt.Format == Auto {
-		return ""
-	}
-	return s.opt.Format
-}
-
-// declares reads a text that is a schema of several tools, and reports whether it is one.
-func (s *session) declares(text, path string, h head) bool {
+// splitSchemaText reads a text that is a schema of several tools, and reports whether it is one.
+func splitSchemaText(s *session, text, path string, h head) bool {
 	switch {
-	case s.isProto(text):
-		s.proto(text, path, h)
-	case s.isSDL(text):
-		s.sdl(text, path, h)
+	case isProto(s, text):
+		splitProto(s, text, path, h)
+	case isSDL(s, text):
+		splitSDL(s, text, path, h)
 	default:
 		return false
 	}
@@ -75,10 +49,10 @@ type piece struct {
 	local string         // what tells it apart within its provider
 	name  string         // as the source has it
 	at    string         // JSON pointer in the input; "" for the whole
-	line  int            // in the input, 0 where it is not known
+	line  int            // in the input, 0 if unknown
 	value map[string]any // the tool
-	head  map[string]any // what it repeats of the document; no part of its hash
-	own   string         // what it is of where that is not the whole document
+	head  map[string]any // the part of the document that it repeats, outside its hash
+	own   string         // its owner, if not the whole document
 	refs  *references    // what the references in value point into; nil: it has none
 }
 
@@ -120,7 +94,7 @@ func (s *session) pieces(h head, at, format, own string, all []piece) {
 	}
 }
 
-// toolName is a name where it can be one, and otherwise one made of local.
+// toolName is name if it is usable, and otherwise made of local.
 func toolName(name, local string) string {
 	if name = clean(name); name != "" {
 		return name
@@ -149,20 +123,6 @@ func (t *piece) encode(limit int) (raw []byte, hash string, p *Problem) {
 	return text, hex.EncodeToString(sum[:]), nil
 }
 
-// distinct makes the local names of the pieces differ, where they can: what else tells
-// one from others of its name is added to all of these.
-func distinct(all []piece, more func(i int) string) {
-	count := map[string]int{}
-	for _, p := range all {
-		count[p.local]++
-	}
-	for i := range all {
-		if count[all[i].local] > 1 {
-			all[i].local += " " + more(i)
-		}
-	}
-}
-
 // headed returns the members of a document's head that are texts, bounded.
 func headed(m map[string]any, keys ...string) map[string]any {
 	out := map[string]any{}
@@ -174,40 +134,17 @@ func headed(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
-// unlike refuses a document that is not what the caller says it is.
-func (s *session) unlike(h head, path string) {
-	what := map[string]string{
-		Skill: "SKILL.md: it begins with front matter that has a name and a description", LangChain: "serialised LangChain tool",
-		Hosted: "server tool of Anthropic or OpenAI",
-	}
-	for _, c := range shapes() {
-		what[c.format] = c.what
-	}
-	s.refuse(h, path, UnknownFormat, "this is no "+what[s.opt.Format])
-}
-
 // Names returns what may stand as Format in Options, Auto first.
 func Names() []string {
-	return []string{Auto, MCP, OpenAPI, Function, RapidAPI, Card, A2A, Skill, LangChain, Hosted, Postman, GraphQL, Protobuf, Python, JSON, Text, Provider}
+	names := []string{Auto}
+	for _, f := range tooldoc.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
-// ownFormat reports a format whose documents only their content makes: a document that
-// does not look like one is none, whatever the caller says.
-func ownFormat(f string) bool {
-	return slices.Contains([]string{OpenAPI, A2A, Skill, LangChain, Hosted, Postman, GraphQL, Protobuf}, f)
-}
-
-// textual reports a format of which some documents are text and no YAML.
-func textual(f string) bool { return f == GraphQL || f == Protobuf }
-
-// written reports whether a body of the format that begins so is text and no JSON. Prose
-// may begin with a bracket, as of a badge; of Python source and skills, envelopes do.
-func written(f string, first byte) bool {
-	return f == Text || (f == Python || f == Skill) && first != '{' && first != '['
-}
-
-// foreign names what an object is that is no tool document: what it looks like and what
-// to do. It is "" where nothing is known against the object.
+// foreign explains why an object is not a tool document: what kind of document it is, and what
+// to do. It returns "" for any other object.
 func foreign(m map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(unsupported)) {
 		if has(m, key) && !has(m, "inputSchema", "input_schema", "parameters") {
@@ -243,28 +180,19 @@ func foreignText(text string) string {
 	return "the text is in no known format; prose is taken with format text, or from a .md or .txt file"
 }
 
-// refuseText refuses a text that is no tool in a known format.
-func (s *session) refuseText(text, path string, h head) {
-	if f := s.forced(); f != "" && f != Text {
-		s.refuse(h, path, UnknownFormat, "a document of the format "+f+" is a JSON or YAML object, and this is text")
-		return
-	}
-	s.refuse(h, path, UnknownFormat, foreignText(text))
-}
-
 // meansProse reports whether a text that is nothing else is prose by the caller's word:
 // the format, the name of the file, or the envelope.
-func (s *session) meansProse(h head) bool {
+func meansProse(s *session, h head) bool {
 	switch extension(s.opt.Source) {
 	case ".md", ".markdown", ".rst", ".txt":
-		return s.forced() == "" || s.forced() == Text
+		return s.opt.forced() == "" || s.opt.forced() == tooldoc.Text
 	}
-	return s.forced() == Text || h.wrapped && s.forced() == ""
+	return s.opt.forced() == tooldoc.Text || h.wrapped && s.opt.forced() == ""
 }
 
-// namesServers recognises the files that name MCP servers: what a client is configured
-// with, the server.json of a registry and the registry's list, and the server tools of
-// OpenAI and Anthropic that stand for one.
+// namesServers recognises files that name MCP servers: client configurations, the
+// server.json of a registry, the list of a registry, and the server tools of OpenAI and
+// Anthropic that represent a server.
 func namesServers(m map[string]any) bool {
 	if isObject(m["mcpServers"]) {
 		return true

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -32,18 +33,18 @@ func TestShapes(t *testing.T) {
 		{"an agent's one skill by an id", card10, Options{ID: "trips"}, []string{"tool a2a trips [rail-agent] Trip planning"}},
 		{"an agent's skills by one id", card03, Options{ID: "trips"}, []string{"! more than one tool /skills"}},
 		{"an agent card as a provider", card03, Options{ID: "rail", Kind: schema.KindProvider}, []string{"provider provider rail [] Rail Agent"}},
-		{"agent cards in an array", "[" + card10 + "]", Options{Format: A2A}, []string{"provider provider rail-agent [] Rail Agent", "tool a2a rail-agent/plan-trip [rail-agent] Trip planning"}},
+		{"agent cards in an array", "[" + card10 + "]", Options{Format: tooldoc.A2A}, []string{"provider provider rail-agent [] Rail Agent", "tool a2a rail-agent/plan-trip [rail-agent] Trip planning"}},
 		{"a skill without an id", `{"name":"A","protocolVersion":"0.3.0","skills":[{"description":"x"},{"id":"b"}]}`, Options{}, []string{"provider provider A [] A", "tool a2a A/b [A] b", "! required /skills/0/id"}},
 		{"an agent card without skills", `{"name":"A","protocolVersion":"0.3.0","skills":[]}`, Options{}, []string{"provider provider A [] A", "! empty /skills"}},
 		{"a skill", skillFile, Options{Source: "pdf/SKILL.md"}, []string{"tool skill pdf-forms [] pdf-forms"}},
 		{"a skill by its content", skillFile, Options{ID: "x"}, []string{"tool skill x [] pdf-forms"}},
-		{"a skill with other line ends", strings.ReplaceAll(skillFile, "\n", "\r\n"), Options{Format: Skill}, []string{"tool skill pdf-forms [] pdf-forms"}},
+		{"a skill with other line ends", strings.ReplaceAll(skillFile, "\n", "\r\n"), Options{Format: tooldoc.Skill}, []string{"tool skill pdf-forms [] pdf-forms"}},
 		{"a skill that its folder names", "---\ndescription: Fills in forms.\n---\nRead.", Options{Source: "skills/pdf-forms/SKILL.md"}, []string{"tool skill pdf-forms [] pdf-forms"}},
 		{"front matter of something else", "---\ntitle: Forms\n---\n# Filling in forms", Options{Source: "a.md"}, []string{"tool text filling-in-forms [] Filling in forms"}},
-		{"a skill as prose", skillFile, Options{Format: Text}, []string{"tool text pdf-forms [] PDF forms"}},
+		{"a skill as prose", skillFile, Options{Format: tooldoc.Text}, []string{"tool text pdf-forms [] PDF forms"}},
 		{"front matter that is no YAML", "---\nname: a\ndescription: Use: for [forms\n---\nRead.", Options{Source: "SKILL.md"}, []string{"! invalid YAML"}},
-		{"no skill but Python", "def f(x):\n  pass", Options{Source: "a.py", Format: Skill}, []string{"! unknown format"}},
-		{"no skill", "# Forms", Options{Source: "a.md", Format: Skill}, []string{"! unknown format"}},
+		{"no skill but Python", "def f(x):\n  pass", Options{Source: "a.py", Format: tooldoc.Skill}, []string{"! unknown format"}},
+		{"no skill", "# Forms", Options{Source: "a.md", Format: tooldoc.Skill}, []string{"! unknown format"}},
 		{"LangChain's dumps", `{"lc":1,"type":"constructor","id":["langchain_core","tools","structured","StructuredTool"],"kwargs":{"name":"multiply","description":"Multiplies."}}`, Options{}, []string{"tool langchain multiply [] multiply"}},
 		{"LangChain's Python text", `{"lc":1,"type":"not_implemented","id":["langchain_core","tools","simple","Tool"],"repr":"Tool(name='search', description='Searches.', func=<f>)"}`, Options{}, []string{"tool langchain search [] search"}},
 		{"an args_schema", `{"name":"multiply","description":"Multiplies.","args_schema":{"type":"object"}}`, Options{}, []string{"tool langchain multiply [] multiply"}},
@@ -90,19 +91,19 @@ func TestForeignDocuments(t *testing.T) {
 func TestForcedFormats(t *testing.T) {
 	tool := `{"name":"a","inputSchema":{}}`
 	for _, c := range []struct{ format, text, want string }{
-		{MCP, "description: x\nname: a\n", "tool mcp a [] a"},
-		{MCP, "Some prose about a tool.", "! unknown format"},
-		{MCP, `"Some prose about a tool."`, "! unknown format"},
-		{JSON, "Some prose.", "! unknown format"},
-		{Text, tool, "tool text name-a-inputschema [] {\"name\":\"a\",\"inputSchema\":{}}"},
-		{Text, "---\n# A", "tool text a [] A"},
-		{A2A, tool, "! unknown format"}, {Postman, tool, "! unknown format"}, {OpenAPI, tool, "! unknown format"}, {LangChain, tool, "! unknown format"},
-		{Hosted, tool, "! unknown format"}, {Skill, "# A", "! unknown format"}, {Postman, "A collection.", "! unknown format"},
-		{Hosted, "type: web_search\n", "tool hosted web_search [] web_search"},
-		{Python, `{"id":"a","document":"def f(x):\n  pass"}`, "tool python a [] f"},
-		{Python, `{"func_description":"f(x)\nFinds x."}`, "tool python f [] f"},
-		{Skill, `{"id":"a","document":"---\nname: pdf\ndescription: Fills forms.\n---"}`, "tool skill a [] pdf"},
-		{Skill, tool, "! unknown format"},
+		{tooldoc.MCP, "description: x\nname: a\n", "tool mcp a [] a"},
+		{tooldoc.MCP, "Some prose about a tool.", "! unknown format"},
+		{tooldoc.MCP, `"Some prose about a tool."`, "! unknown format"},
+		{tooldoc.JSON, "Some prose.", "! unknown format"},
+		{tooldoc.Text, tool, "tool text name-a-inputschema [] {\"name\":\"a\",\"inputSchema\":{}}"},
+		{tooldoc.Text, "---\n# A", "tool text a [] A"},
+		{tooldoc.A2A, tool, "! unknown format"}, {tooldoc.Postman, tool, "! unknown format"}, {tooldoc.OpenAPI, tool, "! unknown format"}, {tooldoc.LangChain, tool, "! unknown format"},
+		{tooldoc.Hosted, tool, "! unknown format"}, {tooldoc.Skill, "# A", "! unknown format"}, {tooldoc.Postman, "A collection.", "! unknown format"},
+		{tooldoc.Hosted, "type: web_search\n", "tool hosted web_search [] web_search"},
+		{tooldoc.Python, `{"id":"a","document":"def f(x):\n  pass"}`, "tool python a [] f"},
+		{tooldoc.Python, `{"func_description":"f(x)\nFinds x."}`, "tool python f [] f"},
+		{tooldoc.Skill, `{"id":"a","document":"---\nname: pdf\ndescription: Fills forms.\n---"}`, "tool skill a [] pdf"},
+		{tooldoc.Skill, tool, "! unknown format"},
 	} {
 		if got := lines(Parse([]byte(c.text), Options{Format: c.format})); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s of %q: have %q, want %q", c.format, c.text, got, c.want)

@@ -5,57 +5,18 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
-
-// layout says where the parts of a tool stand in its document, as JSON
-// pointers. The first that is there counts.
-type layout struct {
-	names  []string // what the document calls the tool
-	inputs []string // what describes its parameters
-}
-
-// layoutOf returns the layout of the documents of a format.
-func layoutOf(format string) layout {
-	switch format {
-	case MCP, GraphQL, Protobuf:
-		return layout{[]string{"/name"}, []string{"/inputSchema"}}
-	case Function:
-		return layout{
-			[]string{"/function/name", "/toolSpec/name", "/name"},
-			[]string{"/function/parameters", "/toolSpec/inputSchema/json", "/input_schema", "/parameters"},
-		}
-	case RapidAPI:
-		return layout{[]string{"/api_name", "/name"}, []string{"/required_parameters", "/optional_parameters"}}
-	case Card:
-		return layout{[]string{"/api_name", "/modelId", "/model_id", "/name", "/model_name", "/id"}, []string{"/parameters"}}
-	case LangChain:
-		return layout{[]string{"/kwargs/name", "/name"}, []string{"/kwargs/args_schema", "/args_schema"}}
-	case Hosted:
-		return layout{[]string{"/name", "/type"}, nil}
-	case A2A, Postman:
-		return layout{[]string{"/name"}, nil}
-	case Skill:
-		return layout{[]string{"/front_matter/name"}, nil}
-	case Python:
-		return layout{[]string{"/name"}, []string{"/parameters"}}
-	case OpenAPI:
-		return layout{[]string{"/path"}, []string{"/operation/parameters"}}
-	}
-	return layout{
-		[]string{"/name", "/title", "/api_name", "/tool_name", "/function_name", "/operationId", "/displayName", "/display_name"},
-		[]string{"/parameters"},
-	}
-}
 
 // nameOf returns what the document calls the tool, and the pointer to where
 // that stands or should.
 func nameOf(format string, m map[string]any) (name, path string) {
-	if format == OpenAPI {
+	if format == tooldoc.OpenAPI {
 		return operationName(m), "/path"
 	}
-	for _, pointer := range layoutOf(format).names {
+	for _, pointer := range tooldoc.FormatOf(format).Names {
 		i := strings.LastIndexByte(pointer, '/')
 		parent, _ := jsondoc.Resolve(m, "#"+pointer[:i])
 		if o, ok := parent.(map[string]any); ok {
@@ -67,23 +28,23 @@ func nameOf(format string, m map[string]any) (name, path string) {
 			}
 		}
 	}
-	if format == LangChain {
+	if format == tooldoc.LangChain {
 		name = langChainName(m)
 	}
-	if format == Python {
+	if format == tooldoc.Python {
 		name = pythonName(str(m, "func_description"))
 	}
 	return name, path
 }
 
-// single takes an object that is one tool or provider.
-func (s *session) single(n node, h head, format string, several bool) {
+// readSingle reads an object that is one tool or provider.
+func readSingle(s *session, n node, h head, format string, several bool) {
 	m := n.object()
 	it := Item{Kind: s.kind(h), Format: format, Path: n.path}
-	if format == Provider {
+	if format == tooldoc.Provider {
 		it.Kind = schema.KindProvider
 	}
-	name, p := s.named(m, h, format)
+	name, p := checkedName(s, m, h, format)
 	if it.Name = name; p == nil {
 		p = check(format, m)
 	}
@@ -100,17 +61,17 @@ func (s *session) single(n node, h head, format string, several bool) {
 	}
 	it.Raw, it.Hash = n.raw(), jsondoc.Hash(n.value)
 	o := origin{head: h, local: name, several: several}
-	if !h.wrapped && format == RapidAPI {
+	if !h.wrapped && format == tooldoc.RapidAPI {
 		o.own = ownerID(str(m, "tool_name"))
 	}
-	if format == OpenAPI {
+	if format == tooldoc.OpenAPI {
 		o.local = endpoint(m)
 	}
 	s.finish(it, o)
 }
 
-// named returns the tool's name, which only an explicit id can replace.
-func (s *session) named(m map[string]any, h head, format string) (string, *Problem) {
+// checkedName returns the tool's name, which only an explicit id can replace.
+func checkedName(s *session, m map[string]any, h head, format string) (string, *Problem) {
 	name, path := nameOf(format, m)
 	switch v, there := jsondoc.Resolve(m, "#"+path); {
 	case name == "" && (s.identified(h) || str(m, "id") != ""):
@@ -128,11 +89,11 @@ func (s *session) named(m map[string]any, h head, format string) (string, *Probl
 }
 
 // ownID returns the id that the document itself gives, "" if its name and
-// provider are to make one: where a format has names of its own they identify,
+// provider are to make one: if a format has names of its own they identify,
 // elsewhere a member id does.
 func ownID(format string, m map[string]any, name string) (string, *Problem) {
 	own := str(m, "id")
-	if own == "" || name != "" && format != JSON && format != Provider {
+	if own == "" || name != "" && format != tooldoc.JSON && format != tooldoc.Provider {
 		return "", nil
 	}
 	id, err := normalID(own)
@@ -146,7 +107,7 @@ func ownID(format string, m map[string]any, name string) (string, *Problem) {
 // parameters than a tool may have. All else is read as it is.
 func check(format string, m map[string]any) *Problem {
 	n, at := 0, ""
-	for _, path := range layoutOf(format).inputs {
+	for _, path := range tooldoc.FormatOf(format).Inputs {
 		input, there := jsondoc.Resolve(m, "#"+path)
 		if !there {
 			continue
@@ -164,7 +125,7 @@ func check(format string, m map[string]any) *Problem {
 			n += len(v)
 		case nil, bool:
 		default:
-			if format == MCP || format == Function {
+			if format == tooldoc.MCP || format == tooldoc.Function {
 				return &Problem{Path: path, Reason: WrongType, Detail: fmt.Sprintf("a JSON Schema is an object, have %s", schema.Quote(v))}
 			}
 		}

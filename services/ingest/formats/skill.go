@@ -5,11 +5,12 @@ import (
 	"path"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // frontMatter splits a text into the YAML between its first two lines "---" and what
-// follows. It is no front matter without both.
+// follows. Without both lines there is not any front matter.
 func frontMatter(text string) (yaml, rest string, ok bool) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	first, rest, _ := strings.Cut(text, "\n")
@@ -26,16 +27,16 @@ func frontMatter(text string) (yaml, rest string, ok bool) {
 	return "", "", false
 }
 
-// skill takes an agent skill: a SKILL.md with its name and description in front matter,
+// readSkill reads an agent skill: a SKILL.md with its name and description in front matter,
 // which may hold more, and instructions after it. It reports whether the text is one.
-func (s *session) skill(text, at string, h head, several bool) bool {
+func readSkill(s *session, text, at string, h head, several bool) bool {
 	yaml, rest, ok := frontMatter(text)
-	if !ok || !s.mayBe(Skill) {
+	if !ok || !s.opt.mayBe(tooldoc.Skill) {
 		return false
 	}
-	v, _, err := s.decodeYAML([]byte(yaml))
+	v, _, err := s.opt.decodeYAML([]byte(yaml))
 	if err != nil {
-		return s.brokenSkill(yaml, at, h, err)
+		return refuseBrokenSkill(s, yaml, at, h, err)
 	}
 	front, _ := v.(map[string]any)
 	name := strings.TrimSpace(str(front, "name"))
@@ -49,7 +50,7 @@ func (s *session) skill(text, at string, h head, several bool) bool {
 	if rest = strings.TrimSpace(rest); rest != "" {
 		value["instructions"] = rest
 	}
-	it := Item{Format: Skill, Kind: s.kind(h), Path: at, Name: toolName(name, name), Raw: jsondoc.Canonical(value), Hash: jsondoc.Hash(value)}
+	it := Item{Format: tooldoc.Skill, Kind: s.kind(h), Path: at, Name: toolName(name, name), Raw: jsondoc.Canonical(value), Hash: jsondoc.Hash(value)}
 	s.finish(it, origin{head: h, local: name, several: several})
 	return true
 }
@@ -63,9 +64,8 @@ func skillFolder(source string) string {
 	return strings.TrimLeft(path.Base(folder), "./")
 }
 
-// brokenSkill refuses front matter that is no YAML where a name and a description stand
-// in it: a description with a colon wants quotes.
-func (s *session) brokenSkill(yaml, at string, h head, err error) bool {
+// refuseBrokenSkill refuses front matter that is not YAML but has a name and a description: a description with a colon wants quotes.
+func refuseBrokenSkill(s *session, yaml, at string, h head, err error) bool {
 	keys := map[string]bool{}
 	for line := range strings.Lines(yaml) {
 		key, _, _ := strings.Cut(line, ":")

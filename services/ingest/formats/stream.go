@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 var (
@@ -17,11 +17,11 @@ var (
 	errLine    = errors.New("a line over the limit")
 )
 
-// input bounds what is read: as a whole, and at a time.
+// input bounds the bytes that are read, in total and in one piece.
 type input struct {
 	r     io.Reader
 	left  int64 // bytes that may still come
-	piece int64 // bytes that may come for what is being read now
+	piece int64 // bytes that may still come for the current piece
 	max   int64 // what piece begins with
 	over  error // when more comes
 }
@@ -58,10 +58,9 @@ func skipSpace(in *bufio.Reader) (next byte, lines int, err error) {
 	}
 }
 
-// firstLineIsWhole reports whether what is in the buffer begins with a line
-// that is a JSON document by itself, with more after it. A line that does not
-// fit the buffer is looked at up to there: an object of one line and of that
-// size is told from JSON Lines by what follows its end, so it is not whole.
+// firstLineIsWhole reports whether the buffer begins with a line that is a JSON
+// document by itself, with more after it. A line that does not fit the buffer is
+// not whole: only the data after its end tells a single large object from JSON Lines.
 func firstLineIsWhole(in *bufio.Reader) bool {
 	buffered, _ := in.Peek(sniff)
 	line, rest, found := bytes.Cut(buffered, []byte("\n"))
@@ -120,8 +119,8 @@ func readLine(in *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// stream reads a JSON array element by element. What is wrong inside an
-// element is its own problem; if its end is not found, nothing after it can be.
+// stream reads a JSON array element by element. An invalid element is a problem of its own; if
+// its end is not found, nothing after it can be.
 func (s *session) stream(in *bufio.Reader) {
 	i := 0
 	for element, err := range jsondoc.Array(in) {

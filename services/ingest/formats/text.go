@@ -7,32 +7,37 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
-// prose takes a text: Python source, or the description of one tool.
-func (s *session) prose(text, path string, h head, several bool) {
+// readProse reads a text: Python source, or the description of one tool.
+func readProse(s *session, text, path string, h head, several bool) {
 	if strings.TrimSpace(text) == "" {
 		s.problem(&Problem{ID: h.id, Path: path, Reason: jsondoc.Empty, Detail: "an empty text"})
 		return
 	}
-	if s.declares(text, path, h) || s.skill(text, path, h, several) {
+	if splitSchemaText(s, text, path, h) || readSkill(s, text, path, h, several) {
 		return
 	}
 	format := s.opt.Format
-	if ownFormat(format) {
-		s.unlike(h, path)
+	if only := tooldoc.FormatOf(format).Only; only != "" {
+		s.refuse(h, path, UnknownFormat, "this is no "+only)
 		return
 	}
-	if format == Python || format != Text && looksLikePython(text) {
-		s.python(text, path, h, several)
+	if format == tooldoc.Python || format != tooldoc.Text && looksLikePython(text) {
+		splitPython(s, text, path, h, several)
 		return
 	}
-	if !s.meansProse(h) {
-		s.refuseText(text, path, h)
+	if !meansProse(s, h) {
+		if f := s.opt.forced(); f != "" && f != tooldoc.Text {
+			s.refuse(h, path, UnknownFormat, "a document of the format "+f+" is a JSON or YAML object, and this is text")
+			return
+		}
+		s.refuse(h, path, UnknownFormat, foreignText(text))
 		return
 	}
-	it := Item{Format: Text, Kind: s.kind(h), Path: path, Name: heading(text)}
+	it := Item{Format: tooldoc.Text, Kind: s.kind(h), Path: path, Name: heading(text)}
 	it.Raw, it.Hash = prosaic(text)
 	local := slug(it.Name)
 	if local == "" {
@@ -88,7 +93,7 @@ func clean(line string) string {
 
 var (
 	defLine   = regexp.MustCompile(`^(?:async[ \t]+)?def[ \t]+([\p{L}_][\p{L}\p{N}_]*)[ \t]*[(\[]`)
-	prelude   = regexp.MustCompile(`^(?:@|import |from )`) // what may stand before the first def
+	prelude   = regexp.MustCompile(`^(?:@|import |from )`) // lines that may precede the first def
 	signature = regexp.MustCompile(`^([A-Za-z_][\w.]*)\((?:[^()]|\([^()]*\))*\)(?:[ \t]*->[ \t]*[^\n]+?)?:?[ \t]*(?:\n|$)`)
 )
 
@@ -135,9 +140,9 @@ func pythonName(text string) string {
 	return ""
 }
 
-// python takes Python source: every top-level function is a tool, except
-// private ones beside public ones.
-func (s *session) python(text, path string, h head, several bool) {
+// splitPython takes Python source: every top-level function is a tool, except
+// private ones next to public ones.
+func splitPython(s *session, text, path string, h head, several bool) {
 	defs := functions(text)
 	if len(defs) == 0 {
 		defs = []function{{name: pythonName(text), text: text}}
@@ -153,7 +158,7 @@ func (s *session) python(text, path string, h head, several bool) {
 			s.problem(&Problem{Path: path, Reason: Required, Detail: "no function is defined here"})
 			continue
 		}
-		it := Item{Format: Python, Kind: s.kind(h), Path: path, Name: d.name}
+		it := Item{Format: tooldoc.Python, Kind: s.kind(h), Path: path, Name: d.name}
 		if s.line == 0 && path == "" {
 			it.Line = d.line
 		}
@@ -174,7 +179,7 @@ type function struct {
 func functions(text string) []function {
 	var all []function
 	at, number, quote := 0, 0, ""
-	decorators, decoratorLine := -1, 0 // where those of the next function begin
+	decorators, decoratorLine := -1, 0 // where the decorators of the next function begin
 	open := -1                         // where the function begins that is not at its end
 	end := func() {
 		if open >= 0 {
@@ -184,7 +189,7 @@ func functions(text string) []function {
 	}
 	for line := range strings.Lines(text) {
 		number++
-		if quote == "" && begins(line) {
+		if quote == "" && strings.TrimSpace(line) != "" && !strings.ContainsAny(line[:1], " \t)]}'\"#`") {
 			end()
 			m := defLine.FindStringSubmatch(line)
 			switch {
@@ -210,10 +215,6 @@ func functions(text string) []function {
 		return public
 	}
 	return all
-}
-
-func begins(line string) bool {
-	return strings.TrimSpace(line) != "" && !strings.ContainsAny(line[:1], " \t)]}'\"#`")
 }
 
 // openQuote returns the triple quote that is open at the end of the line, ""

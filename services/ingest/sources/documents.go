@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/redact"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/redact"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// content is what a listing holds.
+// content holds the items of a listing.
 type content struct {
 	tools    []formats.Item  // one for each id
 	owner    []formats.Item  // the provider's own document, if there is one
@@ -24,11 +24,6 @@ type content struct {
 	problems []string
 	unread   []string // providers of documents that could not be read: any of their tools may have been in them
 	unsure   bool     // another document could not be read: any tool may have been in it
-}
-
-// keeps reports whether a tool may be there, though the listing does not show it.
-func (c *content) keeps(id string) bool {
-	return c.kept[id] || slices.ContainsFunc(c.unread, func(provider string) bool { return strings.HasPrefix(id, provider+"/") })
 }
 
 // maxProblems is how many problems a status shows, and maxProblem how long each is in
@@ -118,7 +113,7 @@ func below(root, id string) string {
 	return root + "/" + id
 }
 
-// digest stands for all that a listing says.
+// digest is a hash of a whole listing.
 func digest(l source.Listing) [sha256.Size]byte {
 	h := sha256.New()
 	part := func(b []byte) {
@@ -138,7 +133,7 @@ func digest(l source.Listing) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// lossOf describes what is gone, by ids and names in order.
+// lossOf describes a loss, by the missing ids and names in order.
 func lossOf(ids []string) *Loss {
 	var all []any
 	for _, i := range ids {

@@ -2,17 +2,14 @@ package sources
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -26,72 +23,9 @@ var (
 	errNotHeld  = errors.New("the source holds nothing that waits for a confirmation")
 	errTaken    = errors.New("two sources cannot fill one provider")
 	errNamed    = errors.New("the source is named by the source")
-	errUnproven = errors.New("events of this source cannot be verified: the server's log says why")
 	errLimit    = errors.New("the tenant has as many sources as it may have (limits.sources): remove one, or ask the operator for a higher limit")
 	errProvider = errors.New("the provider of a source stays: remove the source, and add it anew")
 )
-
-func decode(e stream.Entry, into any) error {
-	if err := json.Unmarshal(e.Value, into); err != nil {
-		return fmt.Errorf("%s: %w", e.Key, err)
-	}
-	return nil
-}
-
-// maxTries bounds how often a write is tried that others came before.
-const maxTries = 10
-
-// modify changes a source in the store, and makes one where create says so.
-func (s *Service) modify(ctx context.Context, i id, create bool, change func(*record) error) (Source, error) {
-	if !isName(i.name) {
-		return Source{}, errNotFound
-	}
-	var err error
-	for range maxTries {
-		var shown Source
-		if shown, err = s.modifyOnce(ctx, i, create, change); !errors.Is(err, stream.ErrConflict) {
-			return shown, err
-		}
-	}
-	return Source{}, fmt.Errorf("%w: %w", errStore, err)
-}
-
-func (s *Service) modifyOnce(ctx context.Context, i id, create bool, change func(*record) error) (Source, error) {
-	e, err := s.store.Get(ctx, specKey(i))
-	rec := &record{}
-	switch {
-	case errors.Is(err, stream.ErrNotFound) && !create:
-		return Source{}, errNotFound
-	case errors.Is(err, stream.ErrNotFound):
-	case err != nil:
-		return Source{}, fmt.Errorf("%w: %w", errStore, err)
-	default:
-		if err := decode(e, rec); err != nil {
-			return Source{}, err
-		}
-	}
-	before, _ := json.Marshal(rec) // texts, numbers and times always encode
-	if err := change(rec); err != nil {
-		return Source{}, err
-	}
-	value, _ := json.Marshal(rec)
-	switch {
-	case e.Revision == 0:
-		e.Revision, err = s.store.Create(ctx, specKey(i), value)
-	case string(before) != string(value):
-		e.Revision, err = s.store.Update(ctx, specKey(i), value, e.Revision)
-	}
-	if err != nil && !errors.Is(err, stream.ErrConflict) {
-		err = fmt.Errorf("%w: %w", errStore, err)
-	}
-	if err != nil {
-		return Source{}, err
-	}
-	s.readSpec(i, stream.Entry{Key: specKey(i), Value: value, Revision: e.Revision})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shown(i, &held{spec: rec, status: s.known[i].status}), nil
-}
 
 // admit says whether a source may be as it is declared.
 func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
@@ -101,29 +35,28 @@ func (s *Service) admit(i id, spec source.Spec) (source.Spec, error) {
 	if err := s.reachable(i.tenant, spec); err != nil {
 		return spec, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for other, h := range s.known {
-		if other.tenant == i.tenant && other.name != i.name && h.spec != nil && h.spec.Parent != i.name && overlap(spec.Root(i.name), h.spec.Root(other.name)) {
-			return spec, fmt.Errorf("%w: provider %q is that of the source %s", errTaken, spec.Root(i.name), other.name)
-		}
+	taken := s.dir.matching(func(other id, rec *record) bool {
+		return other.tenant == i.tenant && other.name != i.name && rec.Parent != i.name && overlap(spec.Root(i.name), rec.Root(other.name))
+	})
+	for other := range taken {
+		return spec, fmt.Errorf("%w: provider %q is that of the source %s", errTaken, spec.Root(i.name), other.name)
 	}
 	return spec, nil
 }
 
 // reachable says whether a tenant may look at a source that is declared so, whatever its name.
 func (s *Service) reachable(tenant string, spec source.Spec) error {
-	if s.connectors[spec.Kind] == nil {
-		return &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "must be one of " + strings.Join(slices.Sorted(maps.Keys(s.connectors)), ", ")}
+	if s.crawler.connectors[spec.Kind] == nil {
+		return &schema.Invalid{Path: "/kind", Value: schema.Quote(spec.Kind), Reason: "must be one of " + strings.Join(slices.Sorted(maps.Keys(s.crawler.connectors)), ", ")}
 	}
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	if _, err := s.places.Of(tenant, spec, false); err != nil {
+	if _, err := s.crawler.places.Locate(tenant, spec, false, ""); err != nil {
 		return err
 	}
 	if spec.Hook != nil {
-		if _, err := s.places.Proof(tenant, spec); err != nil {
+		if _, err := s.crawler.places.Hook(tenant, spec); err != nil {
 			return err
 		}
 	}
@@ -136,7 +69,7 @@ func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, erro
 	if err != nil {
 		return Source{}, err
 	}
-	return s.modify(ctx, i, true, func(rec *record) error {
+	return s.dir.modify(ctx, i, true, func(rec *record) error {
 		if err := rec.takes(i, spec); err != nil {
 			return err
 		}
@@ -145,14 +78,14 @@ func (s *Service) put(ctx context.Context, i id, spec source.Spec) (Source, erro
 	})
 }
 
-// declarable says whether a source may be declared so, and returns the declaration with what of
-// the present one is not shown.
+// declarable says whether a source may be declared so, and returns the declaration with the
+// secrets of the present one.
 func (s *Service) declarable(ctx context.Context, i id, spec source.Spec) (source.Spec, error) {
-	there, err := s.get(ctx, i)
+	there, err := s.dir.get(ctx, i)
 	switch {
 	case err == nil && there.Parent != "":
 		return spec, (&record{Parent: there.Parent}).changeable()
-	case errors.Is(err, errNotFound) && s.room(i.tenant) == 0:
+	case errors.Is(err, errNotFound) && s.dir.available(i.tenant, s.cfg.Most.Of(i.tenant)) == 0:
 		return spec, errLimit
 	case err != nil && !errors.Is(err, errNotFound):
 		return spec, err
@@ -173,36 +106,9 @@ func (r *record) takes(i id, spec source.Spec) error {
 	return nil
 }
 
-// room returns how many sources a tenant may still add. Those of the settings are the
-// operator's and are taken whatever the limit is, but count.
-func (s *Service) room(tenant string) int {
-	limit := s.cfg.Most.Of(tenant)
-	if limit == 0 {
-		return math.MaxInt
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, h := range s.known {
-		if i.tenant == tenant && h.spec != nil {
-			limit--
-		}
-	}
-	return max(0, limit)
-}
-
-// edit changes something of a source that is there.
-func (s *Service) edit(ctx context.Context, i id, change func(*record) error) (Source, error) {
-	return s.modify(ctx, i, false, func(rec *record) error {
-		if rec.Removed {
-			return errRemoving
-		}
-		return change(rec)
-	})
-}
-
-// remove lets a source go, with its tools unless they are to be kept.
+// remove removes a source, with its tools unless keep is set.
 func (s *Service) remove(ctx context.Context, i id, keep bool) (Source, error) {
-	return s.edit(ctx, i, func(rec *record) error {
+	return s.dir.edit(ctx, i, func(rec *record) error {
 		if err := rec.changeable(); err != nil {
 			return err
 		}
@@ -213,7 +119,7 @@ func (s *Service) remove(ctx context.Context, i id, keep bool) (Source, error) {
 
 // pause stops or resumes looking at a source.
 func (s *Service) pause(ctx context.Context, i id, paused bool) (Source, error) {
-	return s.edit(ctx, i, func(rec *record) error {
+	return s.dir.edit(ctx, i, func(rec *record) error {
 		if err := rec.changeable(); err != nil {
 			return err
 		}
@@ -222,9 +128,9 @@ func (s *Service) pause(ctx context.Context, i id, paused bool) (Source, error) 
 	})
 }
 
-// ask has a source looked at now, and everything of it compared anew.
+// ask requests a look at a source now, which compares everything again.
 func (s *Service) ask(ctx context.Context, i id) (Source, error) {
-	return s.edit(ctx, i, func(rec *record) error {
+	return s.dir.edit(ctx, i, func(rec *record) error {
 		if rec.Paused {
 			return errPaused
 		}
@@ -233,16 +139,16 @@ func (s *Service) ask(ctx context.Context, i id) (Source, error) {
 	})
 }
 
-// confirm lets the tools and sources that are gone from a source be deleted.
+// confirm confirms the deletion of the tools and sources that are gone from a source.
 func (s *Service) confirm(ctx context.Context, i id) (Source, error) {
-	all, err := s.get(ctx, i)
+	all, err := s.dir.get(ctx, i)
 	if err != nil {
 		return Source{}, err
 	}
 	if all.Held == nil {
 		return Source{}, errNotHeld
 	}
-	return s.edit(ctx, i, func(rec *record) error {
+	return s.dir.edit(ctx, i, func(rec *record) error {
 		if rec.Paused {
 			return errPaused
 		}
@@ -251,15 +157,10 @@ func (s *Service) confirm(ctx context.Context, i id) (Source, error) {
 	})
 }
 
-// get returns one source.
-func (s *Service) get(ctx context.Context, i id) (Source, error) {
-	if err := s.awaitLoaded(ctx); err != nil {
-		return Source{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.known[i]; h != nil && h.spec != nil {
-		return s.shown(i, h), nil
-	}
-	return Source{}, errNotFound
+// All returns the sources of a tenant by name, each followed by the sources that it names.
+func (s *Service) All(ctx context.Context, tenant string) ([]Source, error) {
+	return s.dir.all(ctx, tenant)
 }
+
+// One returns a source of a tenant.
+func (s *Service) One(tenant, name string) (Source, bool) { return s.dir.find(id{tenant, name}) }

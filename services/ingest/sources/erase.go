@@ -6,32 +6,7 @@ import "context"
 // way. While it is erasing, none is looked at; what the store still has is for the caller
 // to delete.
 func (s *Service) Erase(ctx context.Context, tenant string, erasing bool) error {
-	s.mu.Lock()
-	delete(s.erasing, tenant)
-	if erasing {
-		s.erasing[tenant] = true
-	}
-	var ended []*worker
-	for i, w := range s.workers {
-		if erasing && i.tenant == tenant {
-			ended = append(ended, w)
-			s.stop(i)
-		}
-	}
-	for i := range s.known {
-		if !erasing && i.tenant == tenant && s.workers[i] == nil {
-			delete(s.known, i)
-		}
-	}
-	s.mu.Unlock()
-	for _, w := range ended {
-		select {
-		case <-w.done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return s.scheduler.erase(ctx, tenant, erasing)
 }
 
 // Declared returns the names of a tenant's sources that the settings declare.

@@ -7,20 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/toolstream/toolstream/internal/audit"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/webhook"
+	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
-// Events say that something of a source may have changed, and the source is looked at.
-// What they say besides is not read: what a source has is what it lists. So events that
-// come twice, late, in another order or not at all do no harm.
+// An event says that a source may have changed, and the source is looked at. The rest of the
+// event is not read: only the list of a source counts. So events may come twice, late, in another
+// order or not at all.
 
 // maxEvent bounds the body of an event, in bytes: the largest batch of Azure's Event Grid.
 const maxEvent = 1 << 20
@@ -29,7 +33,7 @@ const maxEvent = 1 << 20
 // look.
 const keptEvents = 4096
 
-// eventKey stands for all by which an event is told from another one.
+// eventKey identifies an event.
 type eventKey [sha256.Size]byte
 
 func eventKeyOf(i id, header http.Header, body []byte) eventKey {
@@ -41,69 +45,80 @@ func eventKeyOf(i id, header http.Header, body []byte) eventKey {
 	return eventKey(h.Sum(nil))
 }
 
-// receive notes an event, once it is proven to be of a sender of the source's events, and
+// hooks writes the events of sources into the store. Its methods may be called concurrently.
+type hooks struct {
+	dir    *directory
+	places *source.Places
+	log    *slog.Logger
+	seen   *lru.Cache[eventKey, struct{}] // that came before
+
+	mu      sync.Mutex // guards writers
+	writers map[id]*eventWriter
+}
+
+// receive writes an event into the store if it is proven to be of a sender of the source's events, and
 // reports whether it came before.
-func (s *Service) receive(ctx context.Context, i id, header http.Header, body []byte) (again bool, err error) {
-	src, err := s.get(ctx, i)
+func (h *hooks) receive(ctx context.Context, i id, header http.Header, body []byte) (again bool, err error) {
+	src, err := h.dir.get(ctx, i)
 	switch {
 	case errors.Is(err, errNotFound), err == nil && src.Hook == nil:
-		return false, webhook.ErrProof // whether there is such a source is not the caller's to know
+		return false, outbound.ErrProof // whether there is such a source is not the caller's to know
 	case err != nil:
 		return false, err
 	}
-	proof, err := s.places.Proof(i.tenant, src.Spec)
+	hook, err := h.places.Hook(i.tenant, src.Spec)
 	if err == nil {
-		err = proof.Verify(header, body)
+		err = hook.Verify(header, body)
 	}
 	switch {
-	case errors.Is(err, webhook.ErrProof):
+	case errors.Is(err, outbound.ErrProof):
 		return false, err
 	case err != nil:
-		s.log.Warn("sources: events of a source cannot be verified", "source", i, "error", err)
-		return false, errUnproven
+		h.log.Warn("sources: events of a source cannot be verified", "source", i, "error", err)
+		return false, outbound.ErrProof
 	}
 	key := eventKeyOf(i, header, body)
-	if s.events.Contains(key) {
+	if h.seen.Contains(key) {
 		return true, nil
 	}
-	if err := s.ring(ctx, i); err != nil {
+	if err := h.write(ctx, i); err != nil {
 		return false, err
 	}
-	s.events.Add(key, struct{}{})
+	h.seen.Add(key, struct{}{})
 	return false, nil
 }
 
-// bell notes the events of one source.
-type bell struct {
-	turn  chan struct{} // holds one while an event is being noted
-	noted time.Time     // when that last began and then succeeded
+// eventWriter writes the events of one source.
+type eventWriter struct {
+	turn  chan struct{} // holds one while an event is being written
+	start time.Time     // of the last write that succeeded
 }
 
-// ring notes an event in the store, from where the process that looks at the source has
-// it. Events that come while one is being noted are noted together by the next.
-func (s *Service) ring(ctx context.Context, i id) error {
+// write writes an event into the store, from where the process that looks at the source gets it.
+// Events that come while one is being written are written together by the next.
+func (h *hooks) write(ctx context.Context, i id) error {
 	arrived := time.Now()
-	s.mu.Lock()
-	h := s.entry(i)
-	if h.bell == nil {
-		h.bell = &bell{turn: make(chan struct{}, 1)}
+	h.mu.Lock()
+	n := h.writers[i]
+	if n == nil {
+		n = &eventWriter{turn: make(chan struct{}, 1)}
+		h.writers[i] = n
 	}
-	b := h.bell
-	s.mu.Unlock()
+	h.mu.Unlock()
 	select {
-	case b.turn <- struct{}{}:
+	case n.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-b.turn }()
-	if !b.noted.Before(arrived) {
+	defer func() { <-n.turn }()
+	if !n.start.Before(arrived) {
 		return nil
 	}
-	begun := time.Now()
-	if _, err := s.edit(ctx, i, func(rec *record) error { rec.Told = arrived.UTC(); return nil }); err != nil {
+	start := time.Now()
+	if _, err := h.dir.edit(ctx, i, func(rec *record) error { rec.Told = arrived.UTC(); return nil }); err != nil {
 		return err
 	}
-	b.noted = begun
+	n.start = start
 	return nil
 }
 
@@ -111,7 +126,7 @@ type (
 	eventInput struct {
 		hc     huma.Context
 		Name   string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
-		Tenant string `query:"tenant" default:"default" doc:"Tenant of the source: who sends events has no token that says it."`
+		Tenant string `query:"tenant" default:"default" doc:"Tenant of the source; default by default."`
 	}
 	eventOutput struct {
 		Status int
@@ -119,12 +134,12 @@ type (
 	}
 	eventAnswer struct {
 		State      string `json:"state,omitempty" enum:"accepted,duplicate"`
-		Validation string `json:"validationResponse,omitempty" doc:"Of the handshake of Azure's Event Grid: the code that it sent."`
+		Validation string `json:"validationResponse,omitempty" doc:"The code that Azure's Event Grid sent in its handshake."`
 	}
 	handshakeInput struct {
 		Name   string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
-		Tenant string `query:"tenant" default:"default" doc:"Tenant of the source: who sends events has no token that says it."`
-		Origin string `header:"WebHook-Request-Origin" doc:"Who wants to send."`
+		Tenant string `query:"tenant" default:"default" doc:"Tenant of the source; default by default."`
+		Origin string `header:"WebHook-Request-Origin" doc:"Origin of the sender."`
 	}
 	handshakeOutput struct {
 		Allow  string `header:"Allow"`
@@ -139,58 +154,47 @@ func (in *eventInput) Resolve(hc huma.Context) []error {
 	return nil
 }
 
-// read returns the headers and the body as they were sent.
-func (in *eventInput) read() (http.Header, []byte, error) {
+func (h *handlers) eventRoutes(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "receive-source-event", Security: identity.ProvenOtherwise(), Method: http.MethodPost, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
+		Summary: "Receive an event of a source",
+		Description: "For gateways and other senders of events. The call needs no token: it is proven by the credential that the source names as its hook, over the body as it was sent. " +
+			"The body may be anything, and is not read: the source is looked at, at most once a second. " +
+			"The validation events of Azure's Event Grid are answered.",
+		DefaultStatus: http.StatusAccepted,
+		Errors:        []int{http.StatusUnauthorized},
+		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{
+			"application/json": {}, "application/cloudevents+json": {}, "application/cloudevents-batch+json": {},
+		}},
+	}, h.postEvent)
+	huma.Register(api, huma.Operation{
+		OperationID: "agree-source-event", Security: identity.ProvenOtherwise(), Method: http.MethodOptions, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
+		Summary:       "Agree to receive events of a source",
+		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery. It proves no sender, and says nothing of the source: every event is proven.",
+		DefaultStatus: http.StatusOK,
+	}, h.agree)
+}
+
+func (h *handlers) postEvent(ctx context.Context, in *eventInput) (*eventOutput, error) {
+	i := id{in.Tenant, in.Name}
 	header := http.Header{}
 	in.hc.EachHeader(header.Add)
 	body, err := io.ReadAll(io.LimitReader(in.hc.BodyReader(), maxEvent+1))
 	switch {
 	case err != nil:
-		return nil, nil, huma.Error400BadRequest("the body could not be read")
+		return nil, huma.Error400BadRequest("the body could not be read")
 	case len(body) > maxEvent:
-		return nil, nil, huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxEvent))
-	}
-	return header, body, nil
-}
-
-func (s *Service) eventRoutes(api huma.API) {
-	huma.Register(api, huma.Operation{
-		OperationID: "receive-source-event", Security: identity.ProvenOtherwise(), Method: http.MethodPost, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
-		Summary: "Tell that a source has changed",
-		Description: "For gateways and other senders of events. The call needs no token: it is proven by the credential that the source names as its hook, over the body as it was sent. " +
-			"The body may be anything, and is not read: the source is looked at, at most once a second. " +
-			"The validation events of Azure's Event Grid are answered.",
-		DefaultStatus: http.StatusAccepted,
-		Errors:        []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
-		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{
-			"application/json": {}, "application/cloudevents+json": {}, "application/cloudevents-batch+json": {},
-		}},
-	}, s.postEvent)
-	huma.Register(api, huma.Operation{
-		OperationID: "agree-source-event", Security: identity.ProvenOtherwise(), Method: http.MethodOptions, Path: "/v1/sources/{name}:event", Tags: []string{"sources"},
-		Summary:       "Agree to be told that a source has changed",
-		Description:   "The handshake of CloudEvents' Web Hooks for Event Delivery. It proves no sender: every event is.",
-		DefaultStatus: http.StatusOK, Errors: []int{http.StatusForbidden, http.StatusServiceUnavailable},
-	}, s.agree)
-}
-
-func (s *Service) postEvent(ctx context.Context, in *eventInput) (*eventOutput, error) {
-	i := id{in.Tenant, in.Name}
-	header, body, err := in.read()
-	if err != nil {
-		return nil, err
+		return nil, huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxEvent))
 	}
 	if code := validationCode(header, body); code != "" {
-		if hooked, err := s.hooked(ctx, i); err != nil || hooked {
-			return &eventOutput{http.StatusOK, eventAnswer{Validation: code}}, err
-		}
+		return &eventOutput{http.StatusOK, eventAnswer{Validation: code}}, nil
 	}
-	again, err := s.receive(ctx, i, header, body)
+	again, err := h.s.hooks.receive(ctx, i, header, body)
 	if err == nil {
 		audit.Annotate(ctx, audit.Details{Tenant: i.tenant})
 	}
 	switch {
-	case errors.Is(err, webhook.ErrProof):
+	case errors.Is(err, outbound.ErrProof):
 		return nil, huma.Error401Unauthorized(err.Error())
 	case err != nil:
 		return nil, problem(err)
@@ -200,21 +204,10 @@ func (s *Service) postEvent(ctx context.Context, in *eventInput) (*eventOutput, 
 	return &eventOutput{http.StatusAccepted, eventAnswer{State: "accepted"}}, nil
 }
 
-// hooked reports whether there is a source that takes events.
-func (s *Service) hooked(ctx context.Context, i id) (bool, error) {
-	src, err := s.get(ctx, i)
-	if errors.Is(err, errNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, problem(err)
-	}
-	return src.Hook != nil, nil
-}
-
 // validationCode returns the code of Event Grid's handshake, which is to be sent back, "" of
 // any other body. Event Grid does not say that it sends the headers of a subscription with
-// it, and the answer is worth nothing without them: so it needs no proof.
+// it, and the answer is worth nothing without them: so it needs no proof, and is the same for every
+// source, whether it exists or not.
 func validationCode(header http.Header, body []byte) string {
 	if !strings.EqualFold(header.Get("aeg-event-type"), "SubscriptionValidation") {
 		return ""
@@ -231,15 +224,10 @@ func validationCode(header http.Header, body []byte) string {
 	return events[0].Data.Code
 }
 
-// agree answers the handshake of the CloudEvents webhook specification, section 4.
-func (s *Service) agree(ctx context.Context, in *handshakeInput) (*handshakeOutput, error) {
-	hooked, err := s.hooked(ctx, id{in.Tenant, in.Name})
-	switch {
-	case err != nil:
-		return nil, err
-	case !hooked:
-		return nil, huma.Error403Forbidden("no source of this name takes events")
-	case in.Origin == "":
+// agree answers the handshake of the CloudEvents webhook specification, section 4, in one way for all
+// sources, as validationCode.
+func (h *handlers) agree(_ context.Context, in *handshakeInput) (*handshakeOutput, error) {
+	if in.Origin == "" {
 		return &handshakeOutput{Allow: "POST, OPTIONS"}, nil
 	}
 	return &handshakeOutput{Allow: "POST, OPTIONS", Origin: in.Origin, Rate: "*"}, nil

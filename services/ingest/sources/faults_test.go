@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // Through a thousand random faults of fifty sources that change meanwhile, nothing is
@@ -21,7 +21,7 @@ func TestNothingIsLostThroughFaults(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, seed))
 	shops := map[string]*shop{}
 	for i := range 50 {
-		s := newShop(many(10)...)
+		s := newShop(toolNames(10)...)
 		s.live = i%2 == 0
 		shops[fmt.Sprintf("s%d", i)] = s
 	}
@@ -68,7 +68,7 @@ func TestNothingIsLostThroughFaults(t *testing.T) {
 		}
 		s.fails, s.closed, s.hang, s.extra = nil, nil, false, nil
 	}
-	run(t, Config{Timeout: 10 * time.Second}, shops, func(p *places) {
+	run(t, Config{Timeout: 10 * time.Second}, shops, func(p *fixture) {
 		for _, kind := range kinds {
 			p.put(kind, kind, func(s *source.Spec) { s.Every = source.Duration(20 * time.Second) })
 		}

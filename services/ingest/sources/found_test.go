@@ -10,38 +10,37 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/permit"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/pkg/events"
-	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 )
 
 const registry = source.MCPRegistry
 
 // registered runs a test with a registry that names MCP servers, each with the tool one.
-func registered(t *testing.T, names []string, test func(p *places, r *shop)) {
+func registered(t *testing.T, names []string, test func(p *fixture, r *shop)) {
 	r := newShop()
 	r.name(names...)
-	run(t, Config{}, map[string]*shop{registry: r, source.MCP: newShop("one")}, func(p *places) { test(p, r) })
+	run(t, Config{}, map[string]*shop{registry: r, source.MCP: newShop("one")}, func(p *fixture) { test(p, r) })
 }
 
-func (p *places) names() string {
+// wantNames wants the tenant to have the sources of these names.
+func (p *fixture) wantNames(want string) {
 	p.t.Helper()
-	all, err := p.s.All(p.t.Context(), home)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	all := check.Value(p.s.All(p.t.Context(), home))(p.t)
 	var names []string
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
-	return strings.Join(names, " ")
+	if got := strings.Join(names, " "); got != want {
+		p.t.Errorf("the sources are %q, want %q", got, want)
+	}
 }
 
 func TestASourceThatAnotherNamesIsOneOfItsOwn(t *testing.T) {
-	registered(t, []string{"io.github.acme/files", "io.github.acme/mail"}, func(p *places, r *shop) {
+	registered(t, []string{"io.github.acme/files", "io.github.acme/mail"}, func(p *fixture, r *shop) {
 		p.put("official", registry, func(s *source.Spec) { s.Every, s.Deletes = source.Duration(time.Minute), source.Always })
 		p.pass(time.Second)
 		if src := p.want("official", Polling, 0); src.Found != 2 {
@@ -61,9 +60,7 @@ func TestASourceThatAnotherNamesIsOneOfItsOwn(t *testing.T) {
 		r.name("io.github.acme/mail")
 		p.pass(2 * time.Minute)
 		p.wantIndexed("official/io.github.acme/mail/one")
-		if names := p.names(); names != "official official.io-github-acme_mail" {
-			p.t.Errorf("the sources are %s", names)
-		}
+		p.wantNames("official official.io-github-acme_mail")
 		r.name("io.github.acme/mail", "io.github.acme/files") // and it is back
 		p.pass(2 * time.Minute)
 		p.wantIndexed("official/io.github.acme/files/one official/io.github.acme/mail/one")
@@ -71,7 +68,7 @@ func TestASourceThatAnotherNamesIsOneOfItsOwn(t *testing.T) {
 }
 
 func TestAFoundSourceIsChangedThroughItsParentAlone(t *testing.T) {
-	registered(t, []string{"a"}, func(p *places, _ *shop) {
+	registered(t, []string{"a"}, func(p *fixture, _ *shop) {
 		p.put("official", registry)
 		for _, tc := range []struct {
 			method, path, body string
@@ -99,15 +96,13 @@ func TestAFoundSourceIsChangedThroughItsParentAlone(t *testing.T) {
 
 // The tools of found sources are none of those that the source has itself.
 func TestASourceMayHaveToolsAndNameSources(t *testing.T) {
-	registered(t, []string{"a", "b"}, func(p *places, r *shop) {
+	registered(t, []string{"a", "b"}, func(p *fixture, r *shop) {
 		r.set("own")
 		p.put("official", registry)
 		p.pass(time.Second)
 		p.want("official", Polling, 1)
 		p.wantIndexed("official/a/one official/b/one official/own")
-		if _, err := p.s.ask(p.t.Context(), id{home, "official"}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.ask(p.t.Context(), id{home, "official"}))
 		p.pass(10 * time.Minute)
 		p.want("official", Polling, 1)
 		p.wantIndexed("official/a/one official/b/one official/own")
@@ -116,37 +111,29 @@ func TestASourceMayHaveToolsAndNameSources(t *testing.T) {
 
 func TestRemovingASourceRemovesWhatItFound(t *testing.T) {
 	for keep, want := range map[bool]string{false: "", true: "official/a/one official/b/one official/own"} {
-		registered(t, []string{"a", "b"}, func(p *places, r *shop) {
+		registered(t, []string{"a", "b"}, func(p *fixture, r *shop) {
 			r.set("own")
 			p.put("official", registry)
 			p.pass(time.Second)
-			if _, err := p.s.remove(p.t.Context(), id{home, "official"}, keep); err != nil {
-				p.t.Fatal(err)
-			}
+			p.ok(p.s.remove(p.t.Context(), id{home, "official"}, keep))
 			p.pass(time.Minute)
 			p.wantIndexed(want)
-			if names := p.names(); names != "" {
-				p.t.Errorf("left are %s", names)
-			}
+			p.wantNames("")
 		})
 	}
 }
 
 func TestPausingASourcePausesWhatItFound(t *testing.T) {
-	registered(t, []string{"a", "strange"}, func(p *places, r *shop) {
+	registered(t, []string{"a", "strange"}, func(p *fixture, r *shop) {
 		p.put("official", registry)
 		p.pass(time.Second)
 		r.with(func(s *shop) { s.found[1].Problem = "it is strange" })
 		p.pass(10 * time.Minute)
-		if _, err := p.s.pause(p.t.Context(), id{home, "official"}, true); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.pause(p.t.Context(), id{home, "official"}, true))
 		p.pass(time.Second)
 		p.want("official.a", Paused, 1)
 		p.want("official.strange", Paused, 1)
-		if _, err := p.s.pause(p.t.Context(), id{home, "official"}, false); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.pause(p.t.Context(), id{home, "official"}, false))
 		p.pass(time.Second)
 		p.want("official.a", Polling, 1)
 		p.want("official.strange", Polling, 1)
@@ -155,7 +142,7 @@ func TestPausingASourcePausesWhatItFound(t *testing.T) {
 
 // A registry that shows less than half of its servers is asked again, and then held.
 func TestALargeLossOfSourcesIsHeld(t *testing.T) {
-	registered(t, many(10), func(p *places, r *shop) {
+	registered(t, toolNames(10), func(p *fixture, r *shop) {
 		p.put("official", registry)
 		p.pass(time.Second)
 		all := p.indexed()
@@ -171,9 +158,7 @@ func TestALargeLossOfSourcesIsHeld(t *testing.T) {
 		p.wantIndexed("official/new/one " + all)
 		r.with(func(s *shop) { s.fails = nil })
 		p.pass(10 * time.Minute)
-		if _, err := p.s.confirm(p.t.Context(), id{home, "official"}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.confirm(p.t.Context(), id{home, "official"}))
 		p.pass(10 * time.Second)
 		if src = p.want("official", Polling, 0); src.Changed.Removed != 9 || src.Found != 2 {
 			p.t.Errorf("%+v", src.Status)
@@ -184,7 +169,7 @@ func TestALargeLossOfSourcesIsHeld(t *testing.T) {
 
 // What the user does not want goes at once, however much it is.
 func TestPolicyDecidesWhatIsTaken(t *testing.T) {
-	registered(t, []string{"acme/a", "acme/b", "evil/a", "acme/c"}, func(p *places, _ *shop) {
+	registered(t, []string{"acme/a", "acme/b", "evil/a", "acme/c"}, func(p *fixture, _ *shop) {
 		policy := func(allow, deny string, limit int) func(*source.Spec) {
 			return func(s *source.Spec) {
 				s.Limit = limit
@@ -225,7 +210,7 @@ func TestPolicyDecidesWhatIsTaken(t *testing.T) {
 }
 
 func TestWhatCannotBeLookedAtIsNamed(t *testing.T) {
-	registered(t, []string{"good"}, func(p *places, r *shop) {
+	registered(t, []string{"good"}, func(p *fixture, r *shop) {
 		r.with(func(s *shop) {
 			s.found = append(s.found,
 				source.Found{Name: "starts", Spec: source.Spec{Kind: source.MCP, Command: []string{"sh", "-c", "id"}}},
@@ -240,8 +225,9 @@ func TestWhatCannotBeLookedAtIsNamed(t *testing.T) {
 		p.put("r", registry)
 		p.pass(10 * time.Second)
 		src := p.want("r", Polling, 0)
-		if names := p.names(); names != "r r.good r.inside" || src.Found != 2 || len(src.Problems) != 5 {
-			p.t.Errorf("%s: %d found, %q", names, src.Found, src.Problems)
+		p.wantNames("r r.good r.inside")
+		if src.Found != 2 || len(src.Problems) != 5 {
+			p.t.Errorf("%d found, %q", src.Found, src.Problems)
 		}
 		if !strings.Contains(strings.Join(src.Problems, "; "), "secret and 1 others: needs the header X-Key") {
 			p.t.Errorf("%q", src.Problems)
@@ -254,7 +240,7 @@ func TestWhatCannotBeLookedAtIsNamed(t *testing.T) {
 
 // What is still named stays, though it cannot be read or looked at just now.
 func TestAFoundSourceThatCannotBeReadStays(t *testing.T) {
-	registered(t, []string{"a", "b", "c", "d"}, func(p *places, r *shop) {
+	registered(t, []string{"a", "b", "c", "d"}, func(p *fixture, r *shop) {
 		p.put("r", registry)
 		p.pass(time.Second)
 		all := p.indexed()
@@ -273,7 +259,7 @@ func TestAFoundSourceThatCannotBeReadStays(t *testing.T) {
 
 func TestNamesOfFoundSources(t *testing.T) {
 	long := strings.Repeat("x", 300)
-	registered(t, []string{"io.github.a/b", "io-github-a/b", "Ärger & mehr", "..", "a", "a/b", "c/d", "c", long[:200]}, func(p *places, _ *shop) {
+	registered(t, []string{"io.github.a/b", "io-github-a/b", "Ärger & mehr", "..", "a", "a/b", "c/d", "c", long[:200]}, func(p *fixture, _ *shop) {
 		p.put("r", registry)
 		p.pass(time.Second)
 		all, err := p.s.All(p.t.Context(), home)
@@ -298,15 +284,15 @@ func TestNamesOfFoundSources(t *testing.T) {
 // A credential goes to the hosts that it is bound to, and to none over a connection that is
 // less safe than that to the source of its user.
 func TestTheCredentialIsLentToItsHostsAlone(t *testing.T) {
-	s := New(Config{Permit: permit.Permit{Credentials: map[string]outbound.Credential{"own": {Hosts: []string{"mcp.example"}}}}}, Deps{})
+	s := New(Config{Permit: source.Permit{Credentials: map[string]outbound.Credential{"own": {Hosts: []string{"mcp.example"}}}}}, Deps{})
 	parent := source.Spec{Kind: registry, URL: "https://registry.example", Auth: &source.Auth{Credential: "own"}}
 	for address, want := range map[string]bool{"https://mcp.example/a": true, "http://mcp.example/a": false, "https://other.example": false} {
-		if got := s.inherit(parent, source.Spec{Kind: source.MCP, URL: address}).Auth != nil; got != want {
+		if got := s.crawler.inherit(parent, source.Spec{Kind: source.MCP, URL: address}).Auth != nil; got != want {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
 	parent.Kind = source.Kong
-	if s.inherit(parent, source.Spec{Kind: source.MCP, URL: "https://mcp.example/a"}).Auth != nil {
+	if s.crawler.inherit(parent, source.Spec{Kind: source.MCP, URL: "https://mcp.example/a"}).Auth != nil {
 		t.Error("what stands behind a gateway gets the credential of its administrator")
 	}
 }
@@ -326,7 +312,7 @@ func TestTheProviderIsWhatIsSaidOfIt(t *testing.T) {
 
 // A replica that takes over knows what the one before found, and finds nothing twice.
 func TestFoundSourcesOutliveARestart(t *testing.T) {
-	registered(t, []string{"a", "b", "c"}, func(p *places, r *shop) {
+	registered(t, []string{"a", "b", "c"}, func(p *fixture, r *shop) {
 		p.put("r", registry)
 		p.pass(time.Second)
 		before := p.published()
@@ -334,13 +320,10 @@ func TestFoundSourcesOutliveARestart(t *testing.T) {
 		r.name("b", "c")
 		p.start(nil)
 		p.pass(time.Minute)
-		if names := p.names(); names != "r r.b r.c" {
-			p.t.Errorf("the sources are %s", names)
-		}
-		for _, m := range p.bus.Published(events.ToolsRaw)[before:] {
-			var c events.Change
-			if err := json.Unmarshal(m.Value, &c); err != nil || c.Kind == schema.KindTool && c.ID != "r/a/one" {
-				p.t.Errorf("%s is published anew: %v", c.ID, err)
+		p.wantNames("r r.b r.c")
+		for _, c := range p.changes(before) {
+			if c.ID != "r/a/one" {
+				p.t.Errorf("%s is published anew", c.ID)
 			}
 		}
 	})
@@ -348,19 +331,14 @@ func TestFoundSourcesOutliveARestart(t *testing.T) {
 
 // A store that fails meanwhile delays what is found, and loses nothing.
 func TestTheStoreFailsWhileSourcesAreFound(t *testing.T) {
-	registered(t, []string{"a"}, func(p *places, r *shop) {
+	registered(t, []string{"a"}, func(p *fixture, r *shop) {
 		p.put("r", registry)
 		p.pass(time.Second)
-		away := func(err error) {
-			p.store.mu.Lock()
-			defer p.store.mu.Unlock()
-			p.store.away = err
-		}
-		away(stream.ErrClosed)
+		p.store.Fail(stream.ErrClosed)
 		r.name("a", "b")
 		p.pass(10 * time.Minute)
 		p.wantIndexed("r/a/one")
-		away(nil)
+		p.store.Fail(nil)
 		p.pass(10 * time.Minute)
 		p.wantIndexed("r/a/one r/b/one")
 		if src := p.want("r", Polling, 0); src.LastError != "" || src.Found != 2 {
@@ -374,7 +352,7 @@ func TestManySourcesAreFound(t *testing.T) {
 	for i := range 700 {
 		names = append(names, fmt.Sprintf("io.github.a%d/b", i))
 	}
-	registered(t, names, func(p *places, _ *shop) {
+	registered(t, names, func(p *fixture, _ *shop) {
 		p.put("r", registry)
 		p.pass(time.Minute)
 		src := p.want("r", Polling, 0)
@@ -390,7 +368,7 @@ func TestManySourcesAreFound(t *testing.T) {
 // The tools that a catalogue describes itself are below its provider, as far as its policy
 // takes the server.
 func TestACatalogueMayDescribeTools(t *testing.T) {
-	registered(t, []string{"remote"}, func(p *places, r *shop) {
+	registered(t, []string{"remote"}, func(p *fixture, r *shop) {
 		tool := func(server string) source.Document {
 			raw := fmt.Sprintf(`{"provider":%q,"id":"%s/now","document":{"name":"now","description":"Tells it.","inputSchema":{"type":"object"}}}`, server, server)
 			return source.Document{Name: server + "/now", Format: "mcp", Tool: true, Group: server, Raw: []byte(raw)}
@@ -404,9 +382,7 @@ func TestACatalogueMayDescribeTools(t *testing.T) {
 		r.name("remote", "time") // it runs elsewhere by now
 		p.pass(20 * time.Minute)
 		p.want("docker.time", Held, 2) // it has none of those that were described
-		if _, err := p.s.confirm(p.t.Context(), id{home, "docker.time"}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.confirm(p.t.Context(), id{home, "docker.time"}))
 		p.pass(time.Second)
 		p.wantIndexed("docker/remote/one docker/time/one")
 	})
@@ -417,9 +393,9 @@ func TestACatalogueMayDescribeTools(t *testing.T) {
 func TestNothingFoundIsLostThroughFaults(t *testing.T) {
 	const seed = 11
 	r := rand.New(rand.NewPCG(seed, seed))
-	names := many(12)
+	names := toolNames(12)
 	givenUp := map[string]bool{}
-	registered(t, names, func(p *places, g *shop) {
+	registered(t, names, func(p *fixture, g *shop) {
 		p.put("r", registry, func(s *source.Spec) { s.Every = source.Duration(20 * time.Second) })
 		for n := range 300 {
 			g.with(func(s *shop) { s.fails, s.closed, s.hang = nil, nil, false })
@@ -467,10 +443,10 @@ func TestNothingFoundIsLostThroughFaults(t *testing.T) {
 
 // Found sources are divided among processes like others, whoever found them.
 func TestFoundSourcesAreShared(t *testing.T) {
-	registered(t, many(40), func(p *places, r *shop) {
+	registered(t, toolNames(40), func(p *fixture, r *shop) {
 		p.stop()
-		members := newMemory()
-		members.ttl = MemberTTL
+		members := streamtest.NewKV()
+		members.Expire(MemberTTL)
 		first := p.replica("first", members, p.store)
 		second := p.replica("second", members, p.store)
 		p.s = first.s
@@ -481,12 +457,10 @@ func TestFoundSourcesAreShared(t *testing.T) {
 		if n := len(second.looks()); n < 5 || n > 36 {
 			p.t.Errorf("the second process has %d of 41", n)
 		}
-		r.name(many(30)...)
+		r.name(toolNames(30)...)
 		p.pass(6 * time.Minute)
 		p.wantOnce(31, first, second)
-		if _, err := p.s.remove(p.t.Context(), id{home, "r"}, false); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.remove(p.t.Context(), id{home, "r"}, false))
 		p.pass(time.Minute)
 		p.wantOnce(0, first, second)
 		p.wantIndexed("")
@@ -507,14 +481,14 @@ func TestTheLimitHoldsWhatStays(t *testing.T) {
 			}
 		},
 	} {
-		registered(t, nil, func(p *places, r *shop) {
+		registered(t, nil, func(p *fixture, r *shop) {
 			p.put("r", registry, func(s *source.Spec) { s.Limit = 4 })
 			for n := range 10 {
 				r.name(fmt.Sprintf("n%d", 4*n), fmt.Sprintf("n%d", 4*n+1), fmt.Sprintf("n%d", 4*n+2), fmt.Sprintf("n%d", 4*n+3))
 				r.with(stays)
 				p.pass(10 * time.Minute)
 			}
-			if src, err := p.s.get(p.t.Context(), id{home, "r"}); err != nil || src.Found > 8 {
+			if src, err := p.s.dir.get(p.t.Context(), id{home, "r"}); err != nil || src.Found > 8 {
 				p.t.Errorf("%s: %d sources are found, %v", how, src.Found, err)
 			}
 		})
@@ -523,13 +497,11 @@ func TestTheLimitHoldsWhatStays(t *testing.T) {
 
 // What a source found is looked at again once the source is, though that cannot be seen.
 func TestFoundSourcesResumeWithoutTheirParent(t *testing.T) {
-	registered(t, []string{"a"}, func(p *places, r *shop) {
+	registered(t, []string{"a"}, func(p *fixture, r *shop) {
 		p.put("r", registry)
 		p.pass(time.Second)
 		for _, paused := range []bool{true, false} {
-			if _, err := p.s.pause(p.t.Context(), id{home, "r"}, paused); err != nil {
-				p.t.Fatal(err)
-			}
+			p.ok(p.s.pause(p.t.Context(), id{home, "r"}, paused))
 			r.with(func(s *shop) { s.fails = errors.New("away") })
 			p.pass(time.Minute)
 		}
@@ -540,9 +512,9 @@ func TestFoundSourcesResumeWithoutTheirParent(t *testing.T) {
 // Sources that a registry names and that hang do not hold up those that work.
 func TestFoundSourcesThatHangHoldUpNoOthers(t *testing.T) {
 	r, hangs := newShop(), newShop("one")
-	r.name(many(40)...)
+	r.name(toolNames(40)...)
 	hangs.hang = true
-	run(t, Config{Parallel: 4, Every: 30 * time.Second}, map[string]*shop{registry: r, source.MCP: hangs, source.OpenAPI: newShop("good")}, func(p *places) {
+	run(t, Config{Parallel: 4, Every: 30 * time.Second}, map[string]*shop{registry: r, source.MCP: hangs, source.OpenAPI: newShop("good")}, func(p *fixture) {
 		p.put("good", source.OpenAPI)
 		p.put("r", registry)
 		for range 20 {

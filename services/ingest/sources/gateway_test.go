@@ -3,16 +3,12 @@ package sources
 import (
 	"crypto/hmac"
 	"crypto/sha1"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/permit"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/webhook"
-	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // pets is the document of an API that a gateway hands out.
@@ -35,7 +31,7 @@ func TestTheAPIsOfAGatewayHaveProvidersOfTheirOwn(t *testing.T) {
 		g.with(func(s *shop) { s.several, s.extra = true, all })
 	}
 	list(pets("pets/v1", "/a", "/b"), pets("pets/v2", "/a"), pets("shop", "/x", "/y", "/z"))
-	run(t, Config{}, map[string]*shop{source.Azure: g}, func(p *places) {
+	run(t, Config{}, map[string]*shop{source.Azure: g}, func(p *fixture) {
 		p.put("apim", source.Azure)
 		p.wantIndexed("apim/pets/v1/GET /a apim/pets/v1/GET /b apim/pets/v2/GET /a apim/shop/GET /x apim/shop/GET /y apim/shop/GET /z")
 		list(pets("pets/v1", "/a"), pets("pets/v2"), source.Document{Name: "shop", Provider: "shop", Problem: "it cannot be exported"})
@@ -51,12 +47,12 @@ func TestTheAPIsOfAGatewayHaveProvidersOfTheirOwn(t *testing.T) {
 // same and its own period is long.
 func TestAnEventReadsTheAPIThatHasChanged(t *testing.T) {
 	t.Setenv("SOURCE_HOOK", "s3cret")
-	config := Config{Permit: permit.Permit{Credentials: map[string]outbound.Credential{
-		"hook": {Kind: outbound.Hook, Scheme: webhook.HMACSHA1, Header: "X-Kong-Signature", Env: "SOURCE_HOOK"},
+	config := Config{Permit: source.Permit{Credentials: map[string]outbound.Credential{
+		"hook": {Kind: outbound.Hook, Scheme: outbound.HookHMACSHA1, Header: "X-Kong-Signature", Env: "SOURCE_HOOK"},
 	}}}
 	kong, api := newShop(), newShop("one")
 	kong.name("pets", "shop")
-	run(t, config, map[string]*shop{source.Kong: kong, source.MCP: api}, func(p *places) {
+	run(t, config, map[string]*shop{source.Kong: kong, source.MCP: api}, func(p *fixture) {
 		p.put("kong", source.Kong, func(s *source.Spec) {
 			s.Proxy, s.Every, s.Hook = "https://api.example", source.Duration(time.Hour), &source.Auth{Credential: "hook"}
 		})
@@ -73,10 +69,9 @@ func TestAnEventReadsTheAPIThatHasChanged(t *testing.T) {
 		}
 		p.pass(2 * time.Second)
 		p.wantIndexed("kong/pets/one kong/pets/two kong/shop/one")
-		for _, m := range p.bus.Published(events.ToolsRaw) {
-			var c events.Change
-			if err := json.Unmarshal(m.Value, &c); err != nil || c.ID == "kong/pets/two" && !c.Seen.Equal(arrived) {
-				p.t.Errorf("the change was seen %v after the event arrived, %v", c.Seen.Sub(arrived), err)
+		for _, c := range p.changes(0) {
+			if c.ID == "kong/pets/two" && !c.Seen.Equal(arrived) {
+				p.t.Errorf("the change was seen %v after the event arrived", c.Seen.Sub(arrived))
 			}
 		}
 		if n := api.lists - looks; n != 1 {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -24,7 +24,7 @@ type (
 	}
 	removeInput struct {
 		Name string `path:"name" doc:"Name of the source: 1 to 64 letters, digits, _ and -."`
-		Keep bool   `query:"keep_tools" doc:"The tools of the source stay."`
+		Keep bool   `query:"keep_tools" doc:"Keep the tools of the source."`
 	}
 	testInput    struct{ Body proposed }
 	sourceOutput struct{ Body Source }
@@ -35,7 +35,7 @@ type (
 // proposed is a source that is looked at before it is declared.
 type proposed struct {
 	source.Spec
-	Name string `json:"name,omitempty" maxLength:"64" doc:"Name that the source is to have, or has: what it lists is compared with what the index has of it. Absent: it is compared with nothing."`
+	Name string `json:"name,omitempty" maxLength:"64" doc:"Present or future name of the source: its list is compared with the index. Absent: no comparison."`
 }
 
 // sourceList is the sources of a tenant.
@@ -43,22 +43,25 @@ type sourceList struct {
 	Sources []Source `json:"sources" doc:"By name."`
 }
 
+// handlers answers HTTP calls for a service.
+type handlers struct{ s *Service }
+
 // Routes registers the calls of sources; a nil service describes them only.
 func Routes(api huma.API, s *Service) {
+	h := &handlers{s}
 	operation := func(op, method, path, summary, description string) huma.Operation {
 		o := huma.Operation{
 			OperationID: op, Security: identity.Needs(identity.Writer), Method: method, Path: "/v1/sources" + path, Tags: []string{"sources"}, Summary: summary, Description: description,
-			Errors: []int{http.StatusServiceUnavailable},
 		}
 		if path != "" {
 			o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
 		}
 		return o
 	}
-	huma.Register(api, operation("list-sources", http.MethodGet, "", "List sources by name", ""), s.listAll)
+	huma.Register(api, operation("list-sources", http.MethodGet, "", "List sources by name", ""), h.listAll)
 	huma.Register(api, operation("get-source", http.MethodGet, "/{name}", "Show one source, and how it is", ""),
 		func(ctx context.Context, in *nameInput) (*sourceOutput, error) {
-			return answer(s.get(ctx, id{identity.From(ctx).Tenant, in.Name}))
+			return answer(s.dir.get(ctx, id{identity.From(ctx).Tenant, in.Name}))
 		})
 	put := operation("put-source", http.MethodPut, "/{name}", "Add or replace a source",
 		"What of it is the operator's, such as a credential, a command or a private address, is taken as far as the settings allow it. Its provider stays as it was.")
@@ -75,8 +78,8 @@ func Routes(api huma.API, s *Service) {
 		word, summary, description string
 		do                         func(context.Context, id) (Source, error)
 	}{
-		{"sync", "Look at a source now", "Everything of it is compared anew.", s.ask},
-		{"confirm", "Delete the tools and sources that are gone from a source and are held", "Of exactly those that held names. If the source has others by then, they are held anew.", s.confirm},
+		{"sync", "Look at a source now", "Everything is compared again.", s.ask},
+		{"confirm", "Confirm the held deletions of a source", "Deletes exactly the entries in held. Other missing entries are held again.", s.confirm},
 		{"pause", "Stop looking at a source", "Its tools stay.", func(ctx context.Context, i id) (Source, error) { return s.pause(ctx, i, true) }},
 		{"resume", "Look at a source again", "", func(ctx context.Context, i id) (Source, error) { return s.pause(ctx, i, false) }},
 	} {
@@ -91,13 +94,13 @@ func Routes(api huma.API, s *Service) {
 	huma.Register(api, test, func(ctx context.Context, in *nameInput) (*trialOutput, error) {
 		return tried(s.test(ctx, id{identity.From(ctx).Tenant, in.Name}))
 	})
-	propose := operation("test-source-spec", http.MethodPost, ":test", "Look at a source before it is declared, and change nothing",
+	propose := operation("test-source-spec", http.MethodPost, ":test", "Look at a proposed source and change nothing",
 		"The body is that of PUT /v1/sources/{name}, and is refused as there. Nothing of it is kept.")
 	propose.Errors = test.Errors
 	huma.Register(api, propose, func(ctx context.Context, in *testInput) (*trialOutput, error) {
 		return tried(s.testSpec(ctx, id{identity.From(ctx).Tenant, in.Body.Name}, in.Body.Spec))
 	})
-	s.eventRoutes(api)
+	h.eventRoutes(api)
 }
 
 func tried(t Trial, err error) (*trialOutput, error) {
@@ -107,8 +110,8 @@ func tried(t Trial, err error) (*trialOutput, error) {
 	return &trialOutput{t}, nil
 }
 
-func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	all, err := s.Public(ctx, identity.From(ctx).Tenant)
+func (h *handlers) listAll(ctx context.Context, _ *struct{}) (*listOutput, error) {
+	all, err := h.s.Public(ctx, identity.From(ctx).Tenant)
 	if err != nil {
 		return nil, problem(err)
 	}
@@ -144,8 +147,6 @@ func problem(err error) error {
 		return huma.Error403Forbidden(err.Error())
 	case errors.Is(err, errDeclared), errors.Is(err, errNamed), errors.Is(err, errRemoving), errors.Is(err, errPaused), errors.Is(err, errNotHeld), errors.Is(err, errProvider), errors.Is(err, errTaken), errors.Is(err, errLimit):
 		return huma.Error409Conflict(err.Error())
-	case errors.Is(err, errUnproven):
-		return huma.Error503ServiceUnavailable(err.Error())
 	case errors.Is(err, errStore), errors.Is(err, context.Canceled):
 		return httpserver.Unavailable(errStore.Error(), 5)
 	}

@@ -5,22 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/permit"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 )
 
 // call sends a request as a tenant and returns the answer.
-func (p *places) call(owner, method, path, body string) (int, map[string]any) {
+func (p *fixture) call(owner, method, path, body string) (int, map[string]any) {
 	p.t.Helper()
 	api, mux := httpserver.NewAPI("test")
 	Routes(api, p.s)
@@ -38,7 +33,7 @@ func (p *places) call(owner, method, path, body string) (int, map[string]any) {
 func TestSourcesOverHTTP(t *testing.T) {
 	shops := map[string]*shop{"mcp": newShop("one"), "openapi": newShop("one")}
 	config := Config{Declared: map[string]map[string]source.Spec{home: {"fixed": {Kind: "openapi", URL: "https://fixed.example"}}}}
-	run(t, config, shops, func(p *places) {
+	run(t, config, shops, func(p *fixture) {
 		p.pass(time.Second)
 		for _, tc := range []struct {
 			owner, method, path, body string
@@ -99,15 +94,11 @@ func TestSourcesOverHTTP(t *testing.T) {
 			p.t.Errorf("after it was removed: %d", code)
 		}
 		p.wantIndexed("fixed/one shop/a/one")
-		p.store.mu.Lock()
-		p.store.away = http.ErrServerClosed
-		p.store.mu.Unlock()
+		p.store.Fail(http.ErrServerClosed)
 		if code, _ := p.call(home, "POST", "/v1/sources/fixed:sync", ""); code != 503 {
 			p.t.Errorf("while the store is away: %d", code)
 		}
-		p.store.mu.Lock()
-		p.store.away = nil
-		p.store.mu.Unlock()
+		p.store.Fail(nil)
 	})
 }
 
@@ -120,7 +111,7 @@ func TestDeclaredSourcesAreThoseOfTheSettings(t *testing.T) {
 		}
 		return Config{Declared: map[string]map[string]source.Spec{home: all}}
 	}
-	run(t, declared("a", "b"), map[string]*shop{"mcp": newShop("one")}, func(p *places) {
+	run(t, declared("a", "b"), map[string]*shop{"mcp": newShop("one")}, func(p *fixture) {
 		p.pass(time.Second)
 		p.wantIndexed("a/one b/one")
 		p.stop()
@@ -134,101 +125,17 @@ func TestDeclaredSourcesAreThoseOfTheSettings(t *testing.T) {
 	})
 }
 
-func TestWhatIsTheOperatorsIsTakenAsFarAsItIsAllowed(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(folder, "in"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/", filepath.Join(folder, "out")); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("SOURCE_TOKEN", "s3cret")
-	allowed := permit.Permit{
-		Commands: []string{"npx -y server", "npx -y other"}, Folders: []string{folder}, Private: true,
-		Namespaces: map[string][]string{home: {"*"}, "acme": {"shop", "pets"}},
-		Credentials: map[string]outbound.Credential{
-			"shop":     {Kind: outbound.Bearer, Hosts: []string{"shop.example"}, Env: "SOURCE_TOKEN"},
-			"shared":   {Kind: outbound.OAuth, ClientID: "me", Hosts: []string{"shop.example"}, Tenants: []string{"*"}, Env: "SOURCE_TOKEN"},
-			"variable": {Kind: outbound.Variable, Variable: "SHOP_TOKEN", Commands: []string{"npx -y server"}, Env: "SOURCE_TOKEN"},
-		},
-	}
-	spec := func(text string) source.Spec {
-		var s source.Spec
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	for _, tc := range []struct {
-		permit permit.Permit
-		owner  string
-		spec   string
-		want   bool
-	}{
-		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"]}`, true},
-		{allowed, home, `{"kind":"mcp","command":["npx","-y","server","/etc"]}`, false},
-		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"variable"}}`, true},
-		{allowed, "acme", `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"variable"}}`, false},
-		{allowed, home, `{"kind":"mcp","command":["npx","-y","server"],"auth":{"credential":"shop"}}`, false},
-		{allowed, home, `{"kind":"mcp","command":["npx","-y","other"],"auth":{"credential":"variable"}}`, false},
-		{allowed, home, `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"variable"}}`, false},
-		{permit.Permit{Trusted: true}, home, `{"kind":"mcp","command":["sh"]}`, true},
-		{allowed, home, `{"kind":"folder","url":"` + folder + `/in"}`, true},
-		{allowed, home, `{"kind":"folder","url":"` + folder + `/out/etc"}`, false},
-		{allowed, home, `{"kind":"folder","url":"` + folder + `/none"}`, false},
-		{allowed, home, `{"kind":"folder","url":"/"}`, false},
-		{permit.Permit{Trusted: true}, home, `{"kind":"folder","url":"/"}`, true},
-		{allowed, home, `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, true},
-		{allowed, home, `{"kind":"mcp","url":"https://evil.example/mcp","auth":{"credential":"shop"}}`, false},
-		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shop"}}`, false},
-		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","auth":{"credential":"shared"}}`, true},
-		{allowed, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, true},
-		{permit.Permit{Trusted: true}, home, `{"kind":"kubernetes"}`, true},
-		{permit.Permit{}, home, `{"kind":"kubernetes"}`, false},
-		{allowed, home, `{"kind":"kubernetes","namespaces":["any"]}`, true},
-		{allowed, "acme", `{"kind":"kubernetes"}`, true},
-		{allowed, "acme", `{"kind":"kubernetes","namespaces":["pets"]}`, true},
-		{allowed, "acme", `{"kind":"kubernetes","namespaces":["pets","kube-system"]}`, false},
-		{allowed, "other", `{"kind":"kubernetes","namespaces":["shop"]}`, false},
-		{permit.Permit{}, "acme", `{"kind":"mcp","url":"https://shop.example/mcp","allow_private":true}`, false},
-	} {
-		s := &permit.Places{Permit: tc.permit, Transports: outbound.NewTransports(outbound.Policy{})}
-		if at, err := s.Of(tc.owner, spec(tc.spec), false); (err == nil) != tc.want {
-			t.Errorf("%s of %s: %v, want allowed %v", tc.spec, tc.owner, err, tc.want)
-		} else if err == nil && strings.Contains(tc.spec, "variable") && !slices.Equal(at.Env, []string{"SHOP_TOKEN=s3cret"}) {
-			t.Errorf("%s: the command gets %q", tc.spec, at.Env)
-		} else if err == nil && strings.Contains(tc.spec, "shared") && (at.OAuth == nil || at.OAuth.Secret != "s3cret") {
-			t.Errorf("%s: no client credentials", tc.spec)
-		}
-	}
-}
-
-func TestASourceLooksWhereItsTenantMay(t *testing.T) {
-	p := permit.Permit{Namespaces: map[string][]string{"acme": {"shop", "pets"}, "all": {"*"}}}
-	for _, tc := range []struct {
-		owner      string
-		asks, gets []string
-	}{
-		{"acme", nil, []string{"shop", "pets"}}, {"acme", []string{"pets"}, []string{"pets"}}, {"all", nil, nil}, {"all", []string{"x"}, []string{"x"}},
-	} {
-		at, err := (&permit.Places{Permit: p}).Of(tc.owner, source.Spec{Kind: source.Kubernetes, Namespaces: tc.asks, Selector: "a=b"}, false)
-		if err != nil || !slices.Equal(at.Namespaces, tc.gets) || at.Selector != "a=b" {
-			t.Errorf("%+v: %+v, %v", tc, at, err)
-		}
-	}
-}
-
 // A secret in an address is not answered, and stays where the answer is sent back.
 func TestSecretsInAddressesStay(t *testing.T) {
 	const address, shown = "https://shop.example/mcp?region=eu&token=hush1234", "https://shop.example/mcp?region=eu&token=redacted"
-	run(t, Config{}, map[string]*shop{"mcp": newShop("one")}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": newShop("one")}, func(p *fixture) {
 		p.pass(time.Second)
 		for _, sent := range []string{address, shown} {
 			body, _ := json.Marshal(map[string]any{"kind": "mcp", "url": sent, "every": "1m"})
 			if code, answer := p.call(home, "PUT", "/v1/sources/shop", string(body)); code != 200 || answer["url"] != shown {
 				p.t.Errorf("%d %v", code, answer)
 			}
-			if kept, err := p.s.get(p.t.Context(), id{home, "shop"}); err != nil || kept.URL != address {
+			if kept, err := p.s.dir.get(p.t.Context(), id{home, "shop"}); err != nil || kept.URL != address {
 				p.t.Errorf("kept %q, %v", kept.URL, err)
 			}
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -29,107 +29,6 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const home = "default"
-
-// memory is a store in memory. With ttl its keys vanish.
-type memory struct {
-	ttl time.Duration
-
-	mu       sync.Mutex
-	away     error
-	entries  map[string]stream.Entry
-	written  map[string]time.Time
-	revision uint64
-	changed  chan struct{}
-}
-
-func newMemory() *memory {
-	return &memory{entries: map[string]stream.Entry{}, written: map[string]time.Time{}, changed: make(chan struct{})}
-}
-
-func (m *memory) write(key string, value []byte, check func(old stream.Entry, there bool) bool) (uint64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.away != nil {
-		return 0, m.away
-	}
-	old, there := m.entries[key]
-	if !check(old, there && old.Value != nil) {
-		return 0, stream.ErrConflict
-	}
-	m.revision++
-	m.entries[key] = stream.Entry{Key: key, Value: value, Revision: m.revision}
-	m.written[key] = time.Now()
-	close(m.changed)
-	m.changed = make(chan struct{})
-	return m.revision, nil
-}
-
-func (m *memory) Put(_ context.Context, key string, value []byte) (uint64, error) {
-	return m.write(key, append([]byte{}, value...), func(stream.Entry, bool) bool { return true })
-}
-
-func (m *memory) Create(_ context.Context, key string, value []byte) (uint64, error) {
-	return m.write(key, append([]byte{}, value...), func(_ stream.Entry, there bool) bool { return !there })
-}
-
-func (m *memory) Update(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	return m.write(key, append([]byte{}, value...), func(old stream.Entry, _ bool) bool { return old.Revision == revision })
-}
-
-func (m *memory) Delete(_ context.Context, key string) error {
-	_, err := m.write(key, nil, func(stream.Entry, bool) bool { return true })
-	return err
-}
-
-func (m *memory) Get(_ context.Context, key string) (stream.Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e, there := m.entries[key]
-	switch {
-	case m.away != nil:
-		return stream.Entry{}, m.away
-	case !there || e.Value == nil:
-		return stream.Entry{}, stream.ErrNotFound
-	}
-	return e, nil
-}
-
-func (m *memory) Keys(_ context.Context, prefix string) (keys []string, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key, e := range m.entries {
-		if strings.HasPrefix(key, prefix) && e.Value != nil && (m.ttl == 0 || time.Since(m.written[key]) < m.ttl) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, m.away
-}
-
-func (m *memory) Follow(ctx context.Context, prefix string, fn func(stream.Entry) error, current func()) error {
-	var last uint64
-	for first := true; ; first = false {
-		m.mu.Lock()
-		fresh := slices.SortedFunc(maps.Values(m.entries), func(a, b stream.Entry) int { return int(a.Revision) - int(b.Revision) })
-		changed := m.changed
-		m.mu.Unlock()
-		for _, e := range fresh {
-			if e.Revision > last && strings.HasPrefix(e.Key, prefix) {
-				last = e.Revision
-				if err := fn(e); err != nil {
-					return err
-				}
-			}
-		}
-		if first {
-			current()
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
 
 // shop is a source of a test.
 type shop struct {
@@ -240,11 +139,11 @@ func (v *visit) Live() bool {
 
 func (v *visit) Close() {}
 
-// places is a service on a bus and a store in memory, in virtual time.
-type places struct {
+// fixture is a service on a bus and a store in memory, in virtual time.
+type fixture struct {
 	t      *testing.T
 	bus    *streamtest.Bus
-	store  *memory
+	store  *streamtest.KV
 	shops  map[string]*shop // by the kinds under which the service knows them
 	index  *ingest.Service
 	s      *Service
@@ -254,41 +153,31 @@ type places struct {
 
 // run calls test with a service that runs, in virtual time. The kinds of its sources are
 // the names of shops.
-func run(t *testing.T, config Config, shops map[string]*shop, test func(*places)) {
+func run(t *testing.T, config Config, shops map[string]*shop, test func(*fixture)) {
 	runAt(t, ingest.Config{}, config, shops, test)
 }
 
-func runAt(t *testing.T, accepting ingest.Config, config Config, shops map[string]*shop, test func(*places)) {
+func runAt(t *testing.T, accepting ingest.Config, config Config, shops map[string]*shop, test func(*fixture)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &places{t: t, bus: streamtest.NewBus(), store: newMemory(), shops: shops, config: config}
-		index, err := ingest.New(accepting, ingest.Deps{
+		p := &fixture{t: t, bus: streamtest.NewBus(), store: streamtest.NewKV(), shops: shops, config: config}
+		index := ingest.New(accepting, ingest.Deps{
 			Publisher: p.bus, Follower: p.bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		p.index = index
-		ctx, cancel := context.WithCancel(t.Context())
-		var g sync.WaitGroup
-		g.Go(func() {
-			if err := index.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		stop := check.Run(t, index.Run)
 		p.start(nil)
 		test(p)
 		p.stop()
-		cancel()
-		g.Wait()
+		stop()
 	})
 }
 
 // start runs another process's service.
-func (p *places) start(shares *Shares) {
+func (p *fixture) start(shares *Shares) {
 	p.s, p.stop = p.service(shares)
 }
 
-func (p *places) service(shares *Shares) (*Service, func()) {
+func (p *fixture) service(shares *Shares) (*Service, func()) {
 	connectors := map[string]source.Connector{}
 	for kind, shop := range p.shops {
 		connectors[kind] = shop
@@ -297,82 +186,76 @@ func (p *places) service(shares *Shares) (*Service, func()) {
 		Index: p.index, Store: p.store, Connectors: connectors, Transports: outbound.NewTransports(outbound.Policy{}), Shares: shares,
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	})
-	ctx, cancel := context.WithCancel(p.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	return s, sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			p.t.Error(err)
-		}
-	})
+	return s, check.Run(p.t, s.Run)
 }
 
-func (p *places) put(name, kind string, change ...func(*source.Spec)) {
+func (p *fixture) put(name, kind string, change ...func(*source.Spec)) {
 	p.t.Helper()
 	spec := source.Spec{Kind: kind, URL: "https://" + kind + ".example/mcp"}
 	for _, c := range change {
 		c(&spec)
 	}
-	if _, err := p.s.put(p.t.Context(), id{home, name}, spec); err != nil {
-		p.t.Fatal(err)
-	}
+	check.Value(p.s.put(p.t.Context(), id{home, name}, spec))(p.t)
 	p.pass(time.Second)
 }
 
+// ok ends the test if a call has failed.
+func (p *fixture) ok(_ Source, err error) {
+	p.t.Helper()
+	check.OK(p.t, err)
+}
+
 // pass lets time pass.
-func (p *places) pass(d time.Duration) {
+func (p *fixture) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 // want checks how a source is.
-func (p *places) want(name string, state State, tools int) Source {
+func (p *fixture) want(name string, state State, tools int) Source {
 	p.t.Helper()
-	src, err := p.s.get(p.t.Context(), id{home, name})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	src := check.Value(p.s.dir.get(p.t.Context(), id{home, name}))(p.t)
 	if src.State != state || src.Tools != tools {
 		p.t.Errorf("%s is %s with %d tools, want %s with %d: %s %v", name, src.State, src.Tools, state, tools, src.LastError, src.Problems)
 	}
 	return src
 }
 
-// indexed returns the ids of the tools that the index has.
-func (p *places) indexed() string {
+// changes returns the changes of tools among the records that were published after so many.
+func (p *fixture) changes(after int) (out []events.Change) {
 	p.t.Helper()
-	there := map[string]bool{}
-	for _, m := range p.bus.Published(events.ToolsRaw) {
+	for _, m := range p.bus.Published(events.ToolsRaw)[after:] {
 		var c events.Change
-		if err := json.Unmarshal(m.Value, &c); err != nil {
-			p.t.Fatal(err)
-		}
-		if c.Kind != schema.KindTool {
-			continue
-		}
-		there[c.ID] = c.Op == events.OpUpsert
-	}
-	var ids []string
-	for i, is := range there {
-		if is {
-			ids = append(ids, i)
+		check.OK(p.t, json.Unmarshal(m.Value, &c))
+		if c.Kind == schema.KindTool {
+			out = append(out, c)
 		}
 	}
-	slices.Sort(ids)
-	return strings.Join(ids, " ")
+	return out
 }
 
-func (p *places) wantIndexed(ids string) {
+// indexed returns the ids of the tools that the index has.
+func (p *fixture) indexed() string {
+	p.t.Helper()
+	there := map[string]bool{}
+	for _, c := range p.changes(0) {
+		if there[c.ID] = true; c.Op == events.OpDelete {
+			delete(there, c.ID)
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(there)), " ")
+}
+
+func (p *fixture) wantIndexed(ids string) {
 	p.t.Helper()
 	if got := p.indexed(); got != ids {
 		p.t.Errorf("the index has %q, want %q", got, ids)
 	}
 }
 
-func (p *places) published() int { return len(p.bus.Published(events.ToolsRaw)) }
+func (p *fixture) published() int { return len(p.bus.Published(events.ToolsRaw)) }
 
-func many(n int) (names []string) {
+func toolNames(n int) (names []string) {
 	for i := range n {
 		names = append(names, fmt.Sprintf("t%02d", i))
 	}
@@ -380,14 +263,10 @@ func many(n int) (names []string) {
 }
 
 // wantDeleted wants no tool to have been deleted but those that were given up.
-func (p *places) wantDeleted(givenUp map[string]bool) {
+func (p *fixture) wantDeleted(givenUp map[string]bool) {
 	p.t.Helper()
-	for _, m := range p.bus.Published(events.ToolsRaw) {
-		var c events.Change
-		if err := json.Unmarshal(m.Value, &c); err != nil {
-			p.t.Fatal(err)
-		}
-		if c.Op == events.OpDelete && c.Kind == schema.KindTool && !givenUp[c.ID] {
+	for _, c := range p.changes(0) {
+		if c.Op == events.OpDelete && !givenUp[c.ID] {
 			p.t.Errorf("%s was deleted, and its source had not given it up", c.ID)
 		}
 	}

@@ -3,11 +3,10 @@ package sources
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 )
 
 // State is how a source is.
@@ -17,7 +16,7 @@ type State string
 const (
 	Live       State = "live"        // it says itself when its list changes
 	Polling    State = "polling"     // it is looked at from time to time
-	Stale      State = "stale"       // it could not be seen for too long; what it had is kept
+	Stale      State = "stale"       // it could not be seen for too long; its tools are kept
 	AuthNeeded State = "auth_needed" // it wants a credential, or another one
 	Refused    State = "refused"     // it may not be looked at, or its list not be indexed
 	Held       State = "held"        // it lost more than half of its tools, and an operator has to confirm that
@@ -25,7 +24,7 @@ const (
 	Removing   State = "removing"    // its tools are being deleted
 )
 
-// Status is what is known of a source beside its declaration.
+// Status is the state of a source.
 type Status struct {
 	State       State     `json:"state" enum:"live,polling,stale,auth_needed,refused,held,paused,removing"`
 	Since       time.Time `json:"since,omitzero" doc:"When the state began; of stale, when the source was last seen."`
@@ -35,7 +34,7 @@ type Status struct {
 	LastError   string    `json:"last_error,omitempty" doc:"Why the last look failed; absent after a success."`
 	Next        time.Time `json:"next,omitzero" doc:"When the source is looked at next, unless it speaks up before."`
 	Tools       int       `json:"tools" doc:"Tools that the source has."`
-	Changed     Changed   `json:"changed" doc:"What the last change came to."`
+	Changed     Changed   `json:"changed" doc:"Counts of the last change."`
 	LastChanges *Names    `json:"last_changes,omitempty" doc:"The first of the tools and sources of the last change. Lists of sources leave it out."`
 	Problems    []string  `json:"problems,omitempty" doc:"The first of the documents and tools that could not be taken, with the reason."`
 	Held        *Loss     `json:"held,omitempty" doc:"The tools and sources that are gone from the source and wait for a confirmation."`
@@ -54,9 +53,9 @@ type Changed struct {
 // Names are the first of the tools and sources that change, by their ids and names: at most 20
 // of each.
 type Names struct {
-	Added   []string `json:"added" nullable:"false" doc:"What came, or would come."`
-	Changed []string `json:"changed" nullable:"false" doc:"What changed, or would change."`
-	Removed []string `json:"removed" nullable:"false" doc:"What went, or would go."`
+	Added   []string `json:"added" nullable:"false" doc:"Added, or to be added."`
+	Changed []string `json:"changed" nullable:"false" doc:"Changed, or to be changed."`
+	Removed []string `json:"removed" nullable:"false" doc:"Removed, or to be removed."`
 }
 
 // maxNames is how many names there are of each.
@@ -70,13 +69,11 @@ type changes struct {
 
 func newChanges() changes { return changes{names: Names{[]string{}, []string{}, []string{}}} }
 
-func (c *changes) any() bool { return c.Changed != Changed{} }
+func (c *changes) add(name string)    { addName(name, &c.Changed.Added, &c.names.Added) }
+func (c *changes) change(name string) { addName(name, &c.Changed.Changed, &c.names.Changed) }
+func (c *changes) remove(name string) { addName(name, &c.Changed.Removed, &c.names.Removed) }
 
-func (c *changes) add(name string)    { note(name, &c.Changed.Added, &c.names.Added) }
-func (c *changes) change(name string) { note(name, &c.Changed.Changed, &c.names.Changed) }
-func (c *changes) remove(name string) { note(name, &c.Changed.Removed, &c.names.Removed) }
-
-func note(name string, count *int, names *[]string) {
+func addName(name string, count *int, names *[]string) {
 	if *count++; *count <= maxNames {
 		*names = append(*names, name)
 	}
@@ -86,26 +83,16 @@ func note(name string, count *int, names *[]string) {
 type Loss struct {
 	Missing int      `json:"missing" doc:"How many they are."`
 	Some    []string `json:"some" nullable:"false" doc:"The first of their ids and names."`
-	Digest  string   `json:"digest" doc:"Stands for exactly these."`
-}
-
-// at returns the status as it is at a time: nobody else says that a source has not been
-// seen for too long.
-func (s Status) at(now time.Time) Status {
-	overdue := !s.StaleAt.IsZero() && now.After(s.StaleAt)
-	if overdue && slices.Contains([]State{Live, Polling, Held}, s.State) {
-		s.State, s.Since = Stale, s.LastSuccess
-	}
-	return s
+	Digest  string   `json:"digest" doc:"Digest of exactly these."`
 }
 
 // Source is a source with its status.
 type Source struct {
 	Name string `json:"name"`
 	source.Spec
-	Declared bool   `json:"declared,omitempty" doc:"The source stands in the settings, where alone it can be changed."`
+	Declared bool   `json:"declared,omitempty" doc:"The source is declared in the settings and can only be changed there."`
 	Parent   string `json:"parent,omitempty" doc:"Name of the source that names this one."`
-	Called   string `json:"called,omitempty" doc:"What that one calls it."`
+	Called   string `json:"called,omitempty" doc:"The name that the other source gives it."`
 	Status
 	LastEvent time.Time `json:"last_event,omitzero" doc:"When an event last said that there is something to look at."`
 }
@@ -120,18 +107,18 @@ type record struct {
 	source.Spec
 	Declared  bool      `json:"declared,omitempty"`
 	Asked     time.Time `json:"asked,omitzero"`       // when a look was last asked for
-	Told      time.Time `json:"told,omitzero"`        // when the event arrived that was noted last, or this was seen at the source that names it
+	Told      time.Time `json:"told,omitzero"`        // when the event arrived that was written last, or this was seen at the source that names it
 	Confirmed string    `json:"confirmed,omitempty"`  // digest of the loss that an operator confirmed
 	Removed   bool      `json:"removed,omitempty"`    // it is to go
 	KeepTools bool      `json:"keep_tools,omitempty"` // but not its tools
 
 	// Of a source that another one names.
 	Parent string          `json:"parent,omitempty"` // the name of that one
-	Called string          `json:"called,omitempty"` // what it calls this one
-	About  json.RawMessage `json:"about,omitempty"`  // what it says of it, as a provider's document
+	Called string          `json:"called,omitempty"` // the name that the parent uses
+	About  json.RawMessage `json:"about,omitempty"`  // the parent's description, as a provider's document
 }
 
-// form is what a source has to be looked at anew for when it changes.
+// form is the part of a record whose change requires a new look.
 type form struct {
 	source.Spec
 	About json.RawMessage `json:"about,omitempty"`
@@ -159,19 +146,13 @@ const (
 func specKey(i id) string  { return specPrefix + i.tenant + "." + i.name }
 func stateKey(i id) string { return statePrefix + i.tenant + "." + i.name }
 
-// idOf reads a key without its prefix. A tenant holds no dot.
-func idOf(rest string) (id, bool) {
-	tenant, name, ok := strings.Cut(rest, ".")
-	return id{tenant, name}, ok && isName(name)
-}
-
-// isName reports whether a source may have a name: that of a declared one, or PARENT.NAME.
+// isName reports whether a name is valid for a declared source, or as PARENT.NAME.
 func isName(name string) bool {
 	parent, found, is := strings.Cut(name, ".")
 	return source.ValidateName(parent) == nil && (!is || source.ValidateName(found) == nil)
 }
 
-// overlap reports whether a provider stands at or below another one.
+// overlap reports whether one provider equals or contains the other.
 func overlap(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }

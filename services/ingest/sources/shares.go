@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/lease"
+	"github.com/toolstream/toolstream/internal/bus/stream"
 )
 
 // shards is how many parts sources are divided into. A part is looked at by one process.
@@ -48,7 +48,7 @@ const MemberTTL = shareTTL
 type Shares struct {
 	Name    string // of this process, the same after a restart: letters, digits, - and _
 	Members Members
-	Leases  lease.Store
+	Leases  stream.LeaseStore
 	Logger  *slog.Logger
 
 	mu      sync.Mutex // guards what follows
@@ -106,8 +106,8 @@ func (s *Shares) see(keys []string) {
 	s.moved = make(chan struct{})
 }
 
-// mine reports whether a part is this process's, and returns what is closed when that may
-// be otherwise.
+// mine reports whether a part is this process's, and returns a channel that is closed when
+// that may change.
 func (s *Shares) mine(shard int) (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Shares) share(ctx context.Context, shard int, take, leave func(int)) {
 		}
 		turn, stop := context.WithCancel(ctx)
 		go s.yield(turn, shard, stop)
-		l := lease.New(leaseKeys+strconv.Itoa(shard), s.Name, s.Leases, s.Logger)
+		l := stream.NewLease(leaseKeys+strconv.Itoa(shard), s.Name, s.Leases, s.Logger)
 		l.TTL = shareTTL
 		err := l.Run(turn, func(ctx context.Context) error {
 			take(shard)
@@ -151,7 +151,7 @@ func (s *Shares) share(ctx context.Context, shard int, take, leave func(int)) {
 	}
 }
 
-// yield calls stop once a part is no longer this process's, or ctx ends.
+// yield calls stop once this process loses a part, or ctx ends.
 func (s *Shares) yield(ctx context.Context, shard int, stop func()) {
 	defer stop()
 	for mine := true; mine; {

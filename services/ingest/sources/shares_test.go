@@ -1,44 +1,41 @@
 package sources
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 )
 
 // replica is one of several processes that share the sources.
 type replica struct {
-	s    *Service
-	stop func()
-	cut  *atomic.Bool // nothing that the process does is seen any more
+	s               *Service
+	stop            func()
+	members, leases *streamtest.KV // its connections
 }
 
-func (p *places) replica(name string, members, leases *memory) replica {
-	cut := &atomic.Bool{}
-	s, stop := p.service(&Shares{Name: name, Members: link{members, cut}, Leases: link{leases, cut}, Logger: slog.New(slog.DiscardHandler)})
-	return replica{s, stop, cut}
+func (p *fixture) replica(name string, members, leases *streamtest.KV) replica {
+	r := replica{members: members.Connect(), leases: leases.Connect()}
+	r.s, r.stop = p.service(&Shares{Name: name, Members: r.members, Leases: r.leases, Logger: slog.New(slog.DiscardHandler)})
+	return r
 }
 
 // looks returns which sources a process looks at.
 func (r replica) looks() (names []string) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	for i := range r.s.workers {
+	r.s.scheduler.mu.Lock()
+	defer r.s.scheduler.mu.Unlock()
+	for i := range r.s.scheduler.workers {
 		names = append(names, i.name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-func (p *places) wantOnce(sources int, replicas ...replica) {
+func (p *fixture) wantOnce(sources int, replicas ...replica) {
 	p.t.Helper()
 	seen := map[string]int{}
 	for _, r := range replicas {
@@ -58,10 +55,10 @@ func (p *places) wantOnce(sources int, replicas ...replica) {
 
 func TestProcessesShareTheSources(t *testing.T) {
 	a := newShop("one")
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.stop()
-		members, leases := newMemory(), p.store
-		members.ttl = MemberTTL
+		members, leases := streamtest.NewKV(), p.store
+		members.Expire(MemberTTL)
 		first := p.replica("first", members, leases)
 		p.s = first.s
 		for i := range 64 {
@@ -85,7 +82,8 @@ func TestProcessesShareTheSources(t *testing.T) {
 		p.pass(30 * time.Second)
 		p.wantOnce(64, first, third)
 		before := third.looks()
-		first.cut.Store(true) // as if it was killed
+		first.members.Cut() // as if it was killed
+		first.leases.Cut()
 		p.pass(30 * time.Second)
 		if n := len(third.looks()); n != 64 || len(before) == 64 {
 			p.t.Errorf("30 s after the other was killed, the last process has %d of 64, %d before", n, len(before))
@@ -94,47 +92,4 @@ func TestProcessesShareTheSources(t *testing.T) {
 		first.stop()
 		p.start(nil)
 	})
-}
-
-// link is a process's way to a store, which can be cut.
-type link struct {
-	*memory
-	cut *atomic.Bool
-}
-
-var errCut = errors.New("the store is away")
-
-func (l link) Put(ctx context.Context, key string, value []byte) (uint64, error) {
-	if l.cut.Load() {
-		return 0, errCut
-	}
-	return l.memory.Put(ctx, key, value)
-}
-
-func (l link) Keys(ctx context.Context, prefix string) ([]string, error) {
-	if l.cut.Load() {
-		return nil, errCut
-	}
-	return l.memory.Keys(ctx, prefix)
-}
-
-func (l link) Get(ctx context.Context, key string) (stream.Entry, error) {
-	if l.cut.Load() {
-		return stream.Entry{}, errCut
-	}
-	return l.memory.Get(ctx, key)
-}
-
-func (l link) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	if l.cut.Load() {
-		return 0, errCut
-	}
-	return l.memory.Create(ctx, key, value)
-}
-
-func (l link) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if l.cut.Load() {
-		return 0, errCut
-	}
-	return l.memory.Update(ctx, key, value, revision)
 }

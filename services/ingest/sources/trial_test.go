@@ -7,30 +7,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 // trial tests a declaration and returns what would change, as JSON.
-func (p *places) trial(name string, spec source.Spec) string {
+func (p *fixture) trial(name string, spec source.Spec) string {
 	p.t.Helper()
 	t, err := p.s.testSpec(p.t.Context(), id{home, name}, spec)
 	if err != nil {
 		return err.Error()
 	}
-	text, err := json.Marshal(t.Changes)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	text := check.Value(json.Marshal(t.Changes))(p.t)
 	return string(text)
 }
 
 // What a test says is what comes of the declaration, and nothing of it is kept.
 func TestATestForeseesWhatALookChanges(t *testing.T) {
 	mcp := newShop("one", "two", "three", "four", "five")
-	run(t, Config{}, map[string]*shop{"mcp": mcp}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": mcp}, func(p *fixture) {
 		t := p.t
 		p.pass(time.Second)
 		spec := source.Spec{Kind: "mcp", URL: "https://shop.example/mcp"}
@@ -65,9 +63,7 @@ func TestATestForeseesWhatALookChanges(t *testing.T) {
 		if p.published() != before {
 			t.Error("a test has published something")
 		}
-		if _, err := p.s.ask(t.Context(), id{home, "shop"}); err != nil {
-			t.Fatal(err)
-		}
+		p.ok(p.s.ask(t.Context(), id{home, "shop"}))
 		p.pass(10 * time.Second)
 		src := p.want("shop", Polling, 5)
 		if text, _ := json.Marshal(src.LastChanges); string(text) != want || src.Changed != (Changed{1, 1, 1}) {
@@ -89,7 +85,7 @@ func TestATestForeseesWhatALookChanges(t *testing.T) {
 }
 
 func TestATestNamesTheFirstAlone(t *testing.T) {
-	run(t, Config{}, map[string]*shop{"mcp": newShop(many(30)...)}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": newShop(toolNames(30)...)}, func(p *fixture) {
 		t := p.t
 		p.pass(time.Second)
 		got, err := p.s.testSpec(t.Context(), id{home, "shop"}, source.Spec{Kind: "mcp", URL: "https://shop.example/mcp"})
@@ -102,13 +98,11 @@ func TestATestNamesTheFirstAlone(t *testing.T) {
 // What would be refused when it is accepted is a problem of the test, too.
 func TestATestSaysWhatWouldBeRefused(t *testing.T) {
 	mcp := newShop("one", "two")
-	run(t, Config{}, map[string]*shop{"mcp": mcp}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": mcp}, func(p *fixture) {
 		t := p.t
 		p.pass(time.Second)
 		taken := formats.Item{ID: "shop/one", Name: "one", Provider: "another", Kind: schema.KindTool, Format: "mcp", Raw: []byte(`{"name":"one"}`), Hash: "x"}
-		if _, err := p.index.Accept(t.Context(), home, []formats.Item{taken}, ingest.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Value(p.index.Accept(t.Context(), home, []formats.Item{taken}, ingest.Options{}))(t)
 		got, err := p.s.testSpec(t.Context(), id{home, "shop"}, source.Spec{Kind: "mcp", URL: "https://shop.example/mcp"})
 		if err != nil || got.Changed.Added != 1 || len(got.Problems) != 1 || got.Problems[0][:9] != "shop/one:" {
 			t.Errorf("%+v, %v", got, err)
@@ -124,7 +118,7 @@ func TestATestSaysWhatWouldBeRefused(t *testing.T) {
 func TestATestForeseesTheSourcesThatAreNamed(t *testing.T) {
 	registry := newShop()
 	registry.name("a", "b", "c")
-	run(t, Config{}, map[string]*shop{"mcp-registry": registry, "mcp": newShop("one")}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp-registry": registry, "mcp": newShop("one")}, func(p *fixture) {
 		t := p.t
 		p.pass(time.Second)
 		spec := source.Spec{Kind: "mcp-registry", URL: "https://mcp-registry.example/mcp"}

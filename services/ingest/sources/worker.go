@@ -14,8 +14,8 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/services/ingest"
 )
 
@@ -27,9 +27,9 @@ const (
 	askAgain       = 3 * time.Second        // after a loss that is too large to be believed
 	firstRetry     = time.Second
 	lastRetry      = 5 * time.Minute
-	leastFresh     = 30 * time.Second // what a source may say of itself
+	leastFresh     = 30 * time.Second // bounds of the freshness that a source claims
 	mostFresh      = time.Hour
-	reconcileEvery = time.Hour // everything is compared anew, whatever the source had before
+	reconcileEvery = time.Hour // everything is compared again, whatever the last listing was
 	leastStale     = 3 * time.Minute
 	stalePeriods   = 3
 )
@@ -37,39 +37,53 @@ const (
 // errPrivate is the error of a list that is for one credential alone.
 var errPrivate = fmt.Errorf("%w: the list is private to the credential (cacheScope): it is not for every caller of this index", source.ErrRefused)
 
-// private reports whether a list is for one credential alone. What a server answers to
-// whoever asks without one is not, whatever it says: some say so of every list.
+// private reports whether a list is for one credential alone. An answer to a
+// request without a credential is not, whatever it claims: some servers claim it of every list.
 func private(spec source.Spec, l source.Listing) bool { return l.Private && spec.Auth != nil }
 
-// worker looks at one source. What has no comment is used by its goroutine alone.
+// workerDeps are shared by all workers.
+type workerDeps struct {
+	*crawler
+	metrics   *metrics
+	log       *slog.Logger
+	answering chan struct{} // a slot for each look at a source whose last look succeeded
+	failing   chan struct{} // the same for other sources
+}
+
+// worker looks at one source. Fields above mu do not change.
 type worker struct {
-	s      *Service
+	workerDeps
 	id     id
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   chan struct{}
-	wake   chan struct{} // the declaration has changed, or the source says that it has
+	wake   chan struct{} // the declaration has changed, or the source says that its list has
 
 	mu   sync.Mutex // guards what follows
 	rec  *record
 	now  Status
-	seen time.Time // when the source first spoke up since the last look; zero: it did not
+	seen time.Time // when the source first said so since the last look; zero: it did not
 
+	// Used by the worker's goroutine alone.
 	form    form // that the session is of
 	session source.Session
 	pace    *backoff.ExponentialBackOff
 	asked   time.Time // of the last look that was asked for
-	fails   bool      // the last look did, or may
+	fails   bool      // the last look failed, or the next may
 	saved   Status    // as the store has it
-	shelf   shelf     // what the source has
+	applier applier
 }
 
-func newWorker(s *Service, i id, rec *record, last Status, cancel context.CancelFunc) *worker {
-	untried := rec.Parent != "" && last.LastSuccess.IsZero() // whoever names it may name very many that hang
+func newWorker(deps workerDeps, i id, rec *record, last Status, cancel context.CancelFunc) *worker {
+	untried := rec.Parent != "" && last.LastSuccess.IsZero() // its parent may name very many sources that hang
 	w := &worker{
-		s: s, id: i, log: s.log.With("source", i.String()), cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		rec: rec, now: last, saved: last, asked: rec.Asked, fails: untried || last.LastError != "", shelf: shelf{suspected: last.held()},
-		pace: backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstRetry), backoff.WithMultiplier(2), backoff.WithMaxInterval(lastRetry), backoff.WithMaxElapsedTime(0)),
+		workerDeps: deps, id: i, log: deps.log.With("source", i.String()), cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		rec: rec, now: last, saved: last, asked: rec.Asked, fails: untried || last.LastError != "",
+		applier: applier{crawler: deps.crawler, id: i},
+		pace:    backoff.NewExponentialBackOff(backoff.WithInitialInterval(firstRetry), backoff.WithMultiplier(2), backoff.WithMaxInterval(lastRetry), backoff.WithMaxElapsedTime(0)),
+	}
+	if last.Held != nil {
+		w.applier.indexed.suspected = last.Held.Digest
 	}
 	if last.LastLook.IsZero() { // another source may have named it
 		w.seen = earlier(rec.Told, time.Now())
@@ -77,9 +91,8 @@ func newWorker(s *Service, i id, rec *record, last Status, cancel context.Cancel
 	return w
 }
 
-// tell hands over another record. An event that it notes may have arrived elsewhere, by
-// another clock.
-func (w *worker) tell(rec *record) {
+// update sets another record. Its event may have arrived at another process, by another clock.
+func (w *worker) update(rec *record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !rec.Told.Equal(w.rec.Told) && w.seen.IsZero() {
@@ -89,8 +102,8 @@ func (w *worker) tell(rec *record) {
 	w.nudge()
 }
 
-// changed is called by the session when the source has changed.
-func (w *worker) changed() {
+// listChanged is called by the session when the source says that its list has changed.
+func (w *worker) listChanged() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen.IsZero() {
@@ -114,33 +127,36 @@ func (w *worker) status() Status {
 
 // run looks at the source until ctx ends.
 func (w *worker) run(ctx context.Context) {
-	defer w.s.ended(w)
-	defer w.hangUp()
+	defer w.endSession()
 	due := time.Now()
 	if !w.now.LastSuccess.IsZero() {
 		due = due.Add(rand.N(startWithin))
 	}
 	last, resting := time.Time{}, false
 	for ctx.Err() == nil {
-		rec, seen := w.sight()
+		rec, seen := w.declaration()
 		now := time.Now()
 		switch {
 		case rec.Removed:
-			if w.clear(ctx, rec) {
+			if w.removeSource(ctx, rec) {
 				return
 			}
 			due = now.Add(w.pace.NextBackOff())
 		case rec.Paused:
-			w.hangUp()
+			w.endSession()
 			due = now
-			if resting = w.rest(ctx, true) == nil; !resting {
+			if resting = w.applier.pauseChildren(ctx, true) == nil; !resting {
 				due = now.Add(w.pace.NextBackOff())
 			}
 		case rec.Asked.After(w.asked), w.form.Kind != "" && differ(rec.form(), w.form), !now.Before(due):
 			due = w.look(ctx, rec)
 			last = time.Now()
 		case !seen.IsZero():
-			due = earlier(due, later(seen.Add(settleFor), last.Add(leastPause)))
+			next := seen.Add(settleFor)
+			if least := last.Add(leastPause); next.Before(least) {
+				next = least
+			}
+			due = earlier(due, next)
 		}
 		timer := time.NewTimer(time.Until(due))
 		tick := timer.C
@@ -163,13 +179,6 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // differ reports whether a source is another one.
 func differ(a, b form) bool {
 	x, _ := json.Marshal(a) // texts, numbers and JSON always encode
@@ -177,34 +186,34 @@ func differ(a, b form) bool {
 	return string(x) != string(y)
 }
 
-// sight returns the declaration, and when the source spoke up.
-func (w *worker) sight() (*record, time.Time) {
+// declaration returns the record, and when the source said that its list has changed.
+func (w *worker) declaration() (*record, time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.rec, w.seen
 }
 
-// look looks at the source, notes what came of it, and returns when to look again.
+// look looks at the source, sets its status, and returns when to look again.
 func (w *worker) look(ctx context.Context, rec *record) time.Time {
 	if differ(rec.form(), w.form) {
-		w.hangUp()
+		w.endSession()
 		w.pace.Reset()
-		w.form, w.shelf.listed = rec.form(), [sha256.Size]byte{}
+		w.form, w.applier.indexed.listed = rec.form(), [sha256.Size]byte{}
 	}
 	if rec.Asked.After(w.asked) {
 		w.asked = rec.Asked
-		w.shelf.filled = time.Time{}
+		w.applier.indexed.loaded = time.Time{}
 	}
-	place := w.s.answering
+	slot := w.answering
 	if w.fails {
-		place = w.s.failing
+		slot = w.failing
 	}
 	select {
-	case place <- struct{}{}:
+	case slot <- struct{}{}:
 	case <-ctx.Done():
 		return time.Time{}
 	}
-	defer func() { <-place }()
+	defer func() { <-slot }()
 	start := time.Now()
 	w.mu.Lock()
 	seen := w.seen
@@ -213,110 +222,113 @@ func (w *worker) look(ctx context.Context, rec *record) time.Time {
 	if seen.IsZero() {
 		seen = start
 	}
-	looking, cancel := context.WithTimeoutCause(ctx, w.s.cfg.Timeout, errSlow)
+	looking, cancel := context.WithTimeoutCause(ctx, w.cfg.Timeout, errSlow)
 	defer cancel()
-	fresh, r, err := w.visit(looking, rec, seen)
+	fresh, r, err := w.sync(looking, rec, seen)
 	if ctx.Err() != nil {
 		return time.Time{}
 	}
 	if looking.Err() != nil && err != nil {
 		err = errors.Join(context.Cause(looking), err)
 	}
-	w.s.metrics.looked(time.Since(start), err)
-	return w.judge(ctx, rec, fresh, r, err)
+	outcome := outcomeFailed
+	switch {
+	case err == nil:
+		outcome = outcomeListed
+	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):
+		outcome = outcomeRefused
+	case errors.Is(err, source.ErrAuth):
+		outcome = outcomeAuth
+	}
+	w.metrics.looks.WithLabelValues(outcome).Inc()
+	w.metrics.duration.Observe(time.Since(start).Seconds())
+	return w.conclude(ctx, rec, fresh, r, err)
 }
 
 var errSlow = errors.New("the source did not answer in time")
 
-// result is what a look that succeeded came to.
-type result struct {
-	changed  changes
-	problems []string
-	loss     *Loss // that is held
-	beyond   int   // tools that are over the limit of the tenant
-	again    bool  // soon: a loss is doubted, or a source is named anew that is being removed
-}
-
-// visit lists the source and publishes what has changed. It returns for how long the
-// source takes its list to be true.
-func (w *worker) visit(ctx context.Context, rec *record, seen time.Time) (time.Duration, result, error) {
-	revision, err := w.s.index.Revision(ctx)
+// sync lists the source and publishes its changes. It returns how long the source declares
+// its list fresh.
+func (w *worker) sync(ctx context.Context, rec *record, seen time.Time) (time.Duration, result, error) {
+	revision, err := w.index.Revision(ctx)
 	if err != nil {
 		return 0, result{}, err
 	}
-	if w.names(rec) {
-		if err := w.rest(ctx, false); err != nil {
+	w.applier.finds = w.finds(rec)
+	if w.applier.finds {
+		if err := w.applier.pauseChildren(ctx, false); err != nil {
 			return 0, result{}, err
 		}
 	}
 	listing, err := w.list(ctx, rec)
 	switch {
 	case err != nil:
-		return 0, result{}, w.s.hide(rec.Spec, err)
+		return 0, result{}, w.hide(rec.Spec, err)
 	case private(rec.Spec, listing):
 		return 0, result{}, errPrivate
-	case len(listing.Documents) > w.s.cfg.Limits.Tools, len(listing.Found) > w.s.cfg.Limits.Tools:
+	case len(listing.Documents) > w.cfg.Limits.Tools, len(listing.Found) > w.cfg.Limits.Tools:
 		return 0, result{}, errTools
 	}
 	listing.Owner = about(rec.About, listing.Owner)
-	f, err := w.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision, Source: w.id.name})
-	if err != nil { // what was listed is not the last state that was published
-		w.shelf.filled = time.Time{}
+	r, err := w.applier.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision, Source: w.id.name})
+	if err != nil { // the index may differ from the listing
+		w.applier.indexed.loaded = time.Time{}
 	}
-	return listing.Fresh, f, err
+	if r.hangUp {
+		w.endSession()
+	}
+	return listing.Fresh, r, err
 }
 
-// list lists the source, once more over a new connection if that it had was lost.
+// list lists the source, reconnecting once if the connection was lost.
 func (w *worker) list(ctx context.Context, rec *record) (source.Listing, error) {
 	if w.session != nil {
-		listing, err := w.session.List(ctx, !w.shelf.current())
+		listing, err := w.session.List(ctx, !w.applier.indexed.current())
 		if err == nil {
 			return listing, nil
 		}
-		w.hangUp()
+		w.endSession()
 		if ctx.Err() != nil {
 			return listing, err
 		}
-		w.log.Debug("sources: the connection was lost", "error", w.s.hide(rec.Spec, err))
+		w.log.Debug("sources: the connection was lost", "error", w.hide(rec.Spec, err))
 	}
-	place, err := w.s.places.Of(w.id.tenant, rec.Spec, rec.Parent != "")
-	if err != nil {
-		return source.Listing{}, err
-	}
-	session, err := w.s.connectors[rec.Kind].Connect(ctx, place, w.changed)
+	session, err := w.connect(ctx, w.id, rec, w.listChanged)
 	if err != nil {
 		return source.Listing{}, err
 	}
 	w.session = session
 	listing, err := session.List(ctx, true)
 	if err != nil {
-		w.hangUp()
+		w.endSession()
 	}
 	return listing, err
 }
 
-// hangUp ends the session, which may take a while, and forgets what it had listed.
-func (w *worker) hangUp() {
-	if w.session == nil {
-		return
+// endSession ends the session, which may take a while, and forgets its list.
+func (w *worker) endSession() {
+	if w.session != nil {
+		w.hangUp(w.session)
+		w.session = nil
 	}
-	w.s.hangUp(w.session)
-	w.session = nil
 }
 
-func (s *Service) hangUp(session source.Session) {
-	s.hangups.Go(session.Close)
-}
+// finds reports whether the source names others, or did.
+func (w *worker) finds(rec *record) bool { return source.Finds(rec.Kind) || w.status().Found > 0 }
 
-// judge sets the status after a look, and returns when to look again.
-func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f result, err error) time.Time {
+// conclude sets the status after a look, and returns when to look again.
+func (w *worker) conclude(ctx context.Context, rec *record, fresh time.Duration, f result, err error) time.Time {
 	now := time.Now().UTC()
 	status := w.status()
 	status.LastLook = now
 	wait := w.pause(err)
 	switch {
 	case err == nil:
-		period := w.period(rec, fresh)
+		// The declaration says how long to wait, else the source, within bounds.
+		if fresh > 0 {
+			fresh = min(max(fresh, leastFresh), mostFresh)
+		}
+		period := cmp.Or(time.Duration(rec.Every), fresh, w.cfg.Every)
 		w.pace.Reset()
 		wait = jitter(period)
 		if f.again {
@@ -324,68 +336,47 @@ func (w *worker) judge(ctx context.Context, rec *record, fresh time.Duration, f 
 		}
 		status.LastSuccess, status.LastError, status.Problems, status.Held = now, "", f.problems, f.loss
 		status.StaleAt = now.Add(max(stalePeriods*period, leastStale))
-		status.Tools = len(w.shelf.tools)
-		if w.names(rec) {
-			there, _ := w.s.children(w.id)
+		status.Tools = len(w.applier.indexed.tools)
+		if w.finds(rec) {
+			there, _ := w.dir.children(w.id)
 			status.Found = len(there)
 		}
-		if f.changed.any() {
+		if f.changed.Changed != (Changed{}) {
 			status.Changed, status.LastChanges, status.LastChange = f.changed.Changed, &f.changed.names, now
 		}
-		status = status.turn(w.reached(f), now)
+		state := Polling
+		switch {
+		case f.loss != nil:
+			state = Held
+		case w.session != nil && w.session.Live():
+			state = Live
+		}
+		status = status.withState(state, now)
 	case errors.Is(err, source.ErrRefused), errors.Is(err, outbound.ErrAddress):
-		status = status.turn(Refused, now)
+		status = status.withState(Refused, now)
 	case errors.Is(err, source.ErrAuth):
-		status = status.turn(AuthNeeded, now)
-	case errors.Is(err, ingest.ErrUnavailable): // which is no fault of the source
+		status = status.withState(AuthNeeded, now)
+	case errors.Is(err, ingest.ErrUnavailable): // not a fault of the source
 	case now.After(status.StaleAt): // never seen, too
-		status = status.turn(Stale, cmp.Or(status.LastSuccess, now))
+		status = status.withState(Stale, cmp.Or(status.LastSuccess, now))
 	default:
-		status = status.turn(Polling, now)
+		status = status.withState(Polling, now)
 	}
 	if err != nil {
 		status.LastError = explain(err)
 	}
 	w.fails = err != nil
 	status.Next = now.Add(wait)
-	w.set(ctx, status)
+	w.setStatus(ctx, status)
 	return status.Next
 }
 
-// reached is the state of a source that was listed.
-func (w *worker) reached(f result) State {
-	switch {
-	case f.loss != nil:
-		return Held
-	case w.session != nil && w.session.Live():
-		return Live
-	}
-	return Polling
-}
-
-// held returns the digest of the loss that is held, "" if none is.
-func (s Status) held() string {
-	if s.Held == nil {
-		return ""
-	}
-	return s.Held.Digest
-}
-
-// turn returns the status in a state, since a time unless it is in it already.
-func (s Status) turn(to State, since time.Time) Status {
+// withState returns the status in a state, since a time unless it is in that state already.
+func (s Status) withState(to State, since time.Time) Status {
 	if s.State != to {
 		s.State, s.Since = to, since
 	}
 	return s
-}
-
-// period is the time between two looks: what the declaration says, else what the source
-// takes its list to be true for, within bounds.
-func (w *worker) period(rec *record, fresh time.Duration) time.Duration {
-	if fresh > 0 {
-		fresh = min(max(fresh, leastFresh), mostFresh)
-	}
-	return cmp.Or(time.Duration(rec.Every), fresh, w.s.cfg.Every)
 }
 
 // pause is how long to wait after a failed look.
@@ -415,14 +406,14 @@ const maxError = 500
 func explain(err error) string {
 	says := err.Error()
 	if errors.Is(err, outbound.ErrAddress) {
-		says += " (a source with allow_private reaches those in the setting crawl.private)"
+		says += " (a source with allow_private reaches the addresses in the setting crawl.private)"
 	}
 	return shorten(says, maxError)
 }
 
-// set takes a status, and stores it if others should know: that it changed but for its
-// times, or that it is not stale by far.
-func (w *worker) set(ctx context.Context, status Status) {
+// setStatus sets the status, and stores it if others should know: if more than its times have
+// changed, or if half of the time until it is stale has gone.
+func (w *worker) setStatus(ctx context.Context, status Status) {
 	w.mu.Lock()
 	w.now = status
 	w.mu.Unlock()
@@ -440,7 +431,7 @@ func (w *worker) set(ctx context.Context, status Status) {
 		return
 	}
 	text, _ := json.Marshal(status)
-	if _, err := w.s.store.Put(ctx, stateKey(w.id), text); err != nil {
+	if _, err := w.dir.store.Put(ctx, stateKey(w.id), text); err != nil {
 		w.log.Debug("sources: the status is not stored", "error", err)
 		return
 	}
@@ -448,29 +439,23 @@ func (w *worker) set(ctx context.Context, status Status) {
 		w.log.Info("sources: a source is "+string(status.State), "tools", status.Tools, "error", status.LastError)
 	}
 	w.saved = status
-	w.s.keep(w.id, status)
+	w.dir.setStatus(w.id, status)
 }
 
-// keep remembers the status of a source for when its worker is gone.
-func (s *Service) keep(i id, status Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.entry(i).status = status
-}
-
-// clear deletes the tools of a source that is to go, and then the source. Those that it
-// names go by themselves.
-func (w *worker) clear(ctx context.Context, rec *record) bool {
-	w.hangUp()
-	err := w.discard(ctx, rec)
-	if again, _ := w.sight(); !again.Removed { // the settings name it anew
+// removeSource deletes the tools of a source, and then the source. The sources that it names
+// remove themselves.
+func (w *worker) removeSource(ctx context.Context, rec *record) bool {
+	w.endSession()
+	w.applier.finds = w.finds(rec)
+	err := w.applier.deleteAll(ctx, rec)
+	if again, _ := w.declaration(); !again.Removed { // the settings name it again
 		return false
 	}
 	if err == nil {
-		err = w.s.store.Delete(ctx, stateKey(w.id))
+		err = w.dir.store.Delete(ctx, stateKey(w.id))
 	}
 	if err == nil {
-		err = w.s.store.Delete(ctx, specKey(w.id))
+		err = w.dir.store.Delete(ctx, specKey(w.id))
 	}
 	if err != nil {
 		w.log.Warn("sources: a source is not removed yet, trying again", "error", err)

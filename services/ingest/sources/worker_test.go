@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/permit"
-	"github.com/toolstream/toolstream/internal/quota"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/quota"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 func TestTheIndexFollowsASource(t *testing.T) {
 	a := newShop("one", "two", "three")
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		src := p.want("shop", Polling, 3)
 		p.wantIndexed("shop/one shop/three shop/two")
@@ -48,7 +48,7 @@ func TestTheIndexFollowsASource(t *testing.T) {
 func TestASourceThatSpeaksUpIsHeardAtOnce(t *testing.T) {
 	a := newShop("one")
 	a.live = true
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		p.want("shop", Live, 1)
 		p.pass(time.Minute)
@@ -71,7 +71,7 @@ func TestASourceThatSpeaksUpIsHeardAtOnce(t *testing.T) {
 func TestTheTimeBetweenLooksIsTheSourcesOrTheUsers(t *testing.T) {
 	a, b := newShop("one"), newShop("one")
 	a.fresh, b.fresh = 10*time.Minute, 10*time.Minute
-	run(t, Config{}, map[string]*shop{"mcp": a, "openapi": b}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a, "openapi": b}, func(p *fixture) {
 		p.put("a", "mcp")
 		p.put("b", "openapi", func(s *source.Spec) { s.Every = source.Duration(time.Minute) })
 		p.pass(55 * time.Minute)
@@ -86,7 +86,7 @@ func TestAFailureCostsNoTools(t *testing.T) {
 	a := newShop("one", "two")
 	t.Setenv("SOURCE_TOKEN", "s3cret")
 	credentials := map[string]outbound.Credential{"own": {Kind: outbound.Bearer, Hosts: []string{"mcp.example"}, Env: "SOURCE_TOKEN"}}
-	run(t, Config{Timeout: 10 * time.Second, Permit: permit.Permit{Credentials: credentials}}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{Timeout: 10 * time.Second, Permit: source.Permit{Credentials: credentials}}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp", func(s *source.Spec) { s.Auth = &source.Auth{Credential: "own"} })
 		for _, tc := range []struct {
 			name  string
@@ -125,7 +125,7 @@ func TestAFailureCostsNoTools(t *testing.T) {
 // taken once there is room.
 func TestASourceIsTakenAsFarAsItsTenantMayHaveTools(t *testing.T) {
 	a, b := newShop("one", "two"), newShop("one")
-	runAt(t, ingest.Config{Tools: quota.Quota{"": 5}}, Config{}, map[string]*shop{"mcp": a, "openapi": b}, func(p *places) {
+	runAt(t, ingest.Config{Tools: quota.Quota{"": 5}}, Config{}, map[string]*shop{"mcp": a, "openapi": b}, func(p *fixture) {
 		p.put("other", "openapi")
 		p.put("shop", "mcp") // the provider of each counts
 		src := p.want("shop", Polling, 2)
@@ -149,9 +149,7 @@ func TestASourceIsTakenAsFarAsItsTenantMayHaveTools(t *testing.T) {
 		a.with(func(s *shop) { delete(s.tools, "two") }) // another one has its place at the next look
 		p.pass(6 * time.Minute)
 		p.want("shop", Polling, 2)
-		if _, err := p.s.remove(p.t.Context(), id{home, "other"}, false); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.remove(p.t.Context(), id{home, "other"}, false))
 		p.pass(6 * time.Minute)
 		if src = p.want("shop", Polling, 3); len(src.Problems) > 0 {
 			p.t.Errorf("%q", src.Problems)
@@ -165,7 +163,7 @@ func TestATenantHasAsManySourcesAsItMayHave(t *testing.T) {
 	r := newShop()
 	r.name("a", "b", "c")
 	shops := map[string]*shop{"mcp": newShop("one"), "openapi": newShop("one"), registry: r}
-	run(t, Config{Declared: declared, Most: quota.Quota{"": 3, "big": 0}}, shops, func(p *places) {
+	run(t, Config{Declared: declared, Most: quota.Quota{"": 3, "big": 0}}, shops, func(p *fixture) {
 		p.pass(time.Second)
 		add := func(owner, name string) (int, string) {
 			code, answer := p.call(owner, "PUT", "/v1/sources/"+name, `{"kind":"mcp","url":"https://`+name+`.example/mcp"}`)
@@ -173,7 +171,7 @@ func TestATenantHasAsManySourcesAsItMayHave(t *testing.T) {
 			return code, fmt.Sprint(answer)
 		}
 		p.put("r", registry) // which may name one
-		src, err := p.s.get(p.t.Context(), id{home, "r"})
+		src, err := p.s.dir.get(p.t.Context(), id{home, "r"})
 		if err != nil || src.Found != 1 || len(src.Problems) != 1 || !strings.Contains(src.Problems[0], "b and 1 others: ") || !strings.Contains(src.Problems[0], "limits.sources") {
 			p.t.Errorf("%+v, %v", src.Status, err)
 		}
@@ -185,9 +183,7 @@ func TestATenantHasAsManySourcesAsItMayHave(t *testing.T) {
 				p.t.Errorf("of a tenant without a limit: %d %s", code, says)
 			}
 		}
-		if _, err := p.s.remove(p.t.Context(), id{home, "r"}, false); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.remove(p.t.Context(), id{home, "r"}, false))
 		p.pass(time.Minute)
 		for _, when := range []string{"after one was removed", "the same again"} {
 			if code, says := add(home, "x"); code != 200 {
@@ -197,10 +193,26 @@ func TestATenantHasAsManySourcesAsItMayHave(t *testing.T) {
 	})
 }
 
-// A connection that was lost is made anew within the same look.
+// The answer to a change has the status of the last look, as a later question has. The store has
+// an older one, because a look that changes nothing is not written each time.
+func TestAChangeAnswersWithTheLastLook(t *testing.T) {
+	a := newShop("one")
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
+		p.put("shop", "mcp")
+		p.pass(7 * time.Minute)
+		asked := p.want("shop", Polling, 1)
+		changed := check.Value(p.s.ask(p.t.Context(), id{home, "shop"}))(p.t)
+		// The look that was asked for may already be over.
+		if changed.LastLook.Before(asked.LastLook) || changed.Next.Before(asked.Next) {
+			p.t.Errorf("last look at %v, next at %v; want at least %v and %v", changed.LastLook, changed.Next, asked.LastLook, asked.Next)
+		}
+	})
+}
+
+// A lost connection is opened again within the same look.
 func TestALostConnectionIsNoFailure(t *testing.T) {
 	a := newShop("one")
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		a.with(func(s *shop) { s.lost = s.connects })
 		a.set("one", "two")
@@ -213,13 +225,13 @@ func TestALostConnectionIsNoFailure(t *testing.T) {
 }
 
 func TestALargeLossIsAskedAgainAndThenHeld(t *testing.T) {
-	a := newShop(many(10)...)
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	a := newShop(toolNames(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		all := p.indexed()
 		a.set()
 		p.pass(5*time.Minute + 31*time.Second) // the first look that sees it
-		a.set(many(10)...)                     // it was a moment's fault, or the look that asks again sees the loss
+		a.set(toolNames(10)...)                // it was a moment's fault, or the look that asks again sees the loss
 		p.pass(6 * time.Minute)
 		p.want("shop", Polling, 10)
 		p.wantIndexed(all)
@@ -238,9 +250,7 @@ func TestALargeLossIsAskedAgainAndThenHeld(t *testing.T) {
 			p.t.Errorf("the last change was at %v, after a restart at %v", src.LastChange, again.LastChange)
 		}
 
-		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.confirm(p.t.Context(), id{home, "shop"}))
 		p.pass(time.Second)
 		if src = p.want("shop", Polling, 2); src.Changed.Removed != 9 || src.Held != nil {
 			p.t.Errorf("%+v", src.Status)
@@ -252,13 +262,39 @@ func TestALargeLossIsAskedAgainAndThenHeld(t *testing.T) {
 	})
 }
 
+// A connection may be what makes tools seem gone: a doubted loss is looked at over another one,
+// also if the store then fails.
+func TestADoubtedLossEndsTheConnectionWhateverFailsThen(t *testing.T) {
+	a := newShop(toolNames(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
+		p.put("shop", "mcp")
+		rec, _ := p.s.dir.stored(id{home, "shop"})
+		confirmed := *rec
+		confirmed.Confirmed = "another loss"
+		w := newWorker(p.s.scheduler.deps, id{home, "shop"}, &confirmed, Status{}, nil)
+		if _, _, err := w.sync(p.t.Context(), &confirmed, time.Now()); err != nil {
+			p.t.Fatal(err)
+		}
+		a.set("t00", "t01")
+		p.store.Fail(errors.New("no store"))
+		_, _, err := w.sync(p.t.Context(), &confirmed, time.Now())
+		p.store.Fail(nil)
+		if !errors.Is(err, errStore) {
+			p.t.Errorf("error %v, want that of the store", err)
+		}
+		if w.session != nil {
+			p.t.Error("the connection of the doubted look stays")
+		}
+	})
+}
+
 // As many others in place of all tools are no reason to believe that those are gone.
 func TestALossIsHeldWhateverIsNew(t *testing.T) {
-	a := newShop(many(10)...)
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	a := newShop(toolNames(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		var others []string
-		for _, name := range many(20) {
+		for _, name := range toolNames(20) {
 			others = append(others, "x"+name)
 		}
 		a.set(others...)
@@ -271,17 +307,15 @@ func TestALossIsHeldWhateverIsNew(t *testing.T) {
 
 // A confirmation is for once: the same tools, lost again, are held again.
 func TestAConfirmationIsForOnce(t *testing.T) {
-	a := newShop(many(10)...)
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	a := newShop(toolNames(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		a.set("t00", "t01")
 		p.pass(7 * time.Minute)
-		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.confirm(p.t.Context(), id{home, "shop"}))
 		p.pass(time.Second)
 		p.want("shop", Polling, 2)
-		a.set(many(10)...)
+		a.set(toolNames(10)...)
 		p.pass(7 * time.Minute)
 		p.want("shop", Polling, 10)
 		a.set("t00", "t01")
@@ -292,16 +326,14 @@ func TestAConfirmationIsForOnce(t *testing.T) {
 
 // What was confirmed is one loss, not any.
 func TestAnotherLossIsNotConfirmed(t *testing.T) {
-	a := newShop(many(10)...)
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	a := newShop(toolNames(10)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		a.set("t00", "t01")
 		p.pass(7 * time.Minute)
 		p.want("shop", Held, 10)
 		a.set()
-		if _, err := p.s.confirm(p.t.Context(), id{home, "shop"}); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.confirm(p.t.Context(), id{home, "shop"}))
 		p.pass(time.Second)
 		if src := p.want("shop", Held, 10); src.Held.Missing != 10 {
 			p.t.Errorf("%+v", src.Held)
@@ -312,7 +344,7 @@ func TestAnotherLossIsNotConfirmed(t *testing.T) {
 func TestDeletesAreAsDeclared(t *testing.T) {
 	for deletes, want := range map[string]string{source.Always: "", source.Never: "shop/one shop/two"} {
 		a := newShop("one", "two")
-		run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+		run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 			p.put("shop", "mcp", func(s *source.Spec) { s.Deletes = deletes })
 			a.set()
 			p.pass(6 * time.Minute)
@@ -323,7 +355,7 @@ func TestDeletesAreAsDeclared(t *testing.T) {
 
 func TestAToolThatCannotBeReadStaysAsItWas(t *testing.T) {
 	a := newShop("one", "two", "three")
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		a.set("one", "four")
 		a.with(func(s *shop) {
@@ -346,12 +378,10 @@ func TestAToolThatCannotBeReadStaysAsItWas(t *testing.T) {
 func TestASourceTakesNothingOfOthers(t *testing.T) {
 	a := newShop("one")
 	a.extra = []source.Document{{Name: "x", Format: "mcp", Tool: true, Raw: []byte(`{"id":"weather/now","provider":"weather","name":"x","inputSchema":{}}`)}}
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		item := formats.Item{ID: "weather/now", Provider: "weather", Kind: "tool", Format: "mcp", Raw: []byte(`{"name":"now"}`), Hash: "h"}
 		other := formats.Item{ID: "shop/one", Provider: "weather", Kind: "tool", Format: "mcp", Raw: []byte(`{"name":"one"}`), Hash: "h"}
-		if _, err := p.index.Accept(p.t.Context(), home, []formats.Item{item, other}, ingest.Options{}); err != nil {
-			p.t.Fatal(err)
-		}
+		check.Value(p.index.Accept(p.t.Context(), home, []formats.Item{item, other}, ingest.Options{}))(p.t)
 		p.put("shop", "mcp")
 		src := p.want("shop", Polling, 1)
 		if len(src.Problems) != 1 || !strings.Contains(src.Problems[0], "shop/one: other_provider") {
@@ -364,7 +394,7 @@ func TestASourceTakesNothingOfOthers(t *testing.T) {
 func TestSourcesAreBulkheads(t *testing.T) {
 	shops := map[string]*shop{"mcp": newShop("one"), "openapi": newShop("one")}
 	shops["openapi"].hang = true
-	run(t, Config{Parallel: 4}, shops, func(p *places) {
+	run(t, Config{Parallel: 4}, shops, func(p *fixture) {
 		for i := range 20 {
 			p.put(fmt.Sprintf("hangs%d", i), "openapi")
 		}
@@ -380,53 +410,41 @@ func TestSourcesAreBulkheads(t *testing.T) {
 
 func TestPauseResumeSyncRemove(t *testing.T) {
 	a := newShop("one")
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		ctx := p.t.Context()
 		p.put("shop", "mcp")
 		shop := id{home, "shop"}
-		if _, err := p.s.pause(ctx, shop, true); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.pause(ctx, shop, true))
 		a.set("one", "two")
 		p.pass(time.Hour)
 		p.want("shop", Paused, 1)
-		if shown, err := p.s.get(ctx, shop); err != nil || !shown.Next.IsZero() {
+		if shown, err := p.s.dir.get(ctx, shop); err != nil || !shown.Next.IsZero() {
 			p.t.Errorf("a paused source is looked at next at %s, %v", shown.Next, err)
 		}
 		if _, err := p.s.ask(ctx, shop); !errors.Is(err, errPaused) {
 			p.t.Errorf("a paused source is asked: %v", err)
 		}
-		if _, err := p.s.pause(ctx, shop, false); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.pause(ctx, shop, false))
 		p.pass(time.Second)
 		p.want("shop", Polling, 2)
 
-		if _, err := p.index.Remove(ctx, home, []string{"shop/two"}, ingest.Options{}); err != nil {
-			p.t.Fatal(err)
-		}
-		if _, err := p.s.ask(ctx, shop); err != nil {
-			p.t.Fatal(err)
-		}
+		check.Value(p.index.Remove(ctx, home, []string{"shop/two"}, ingest.Options{}))(p.t)
+		p.ok(p.s.ask(ctx, shop))
 		p.pass(time.Second)
 		p.wantIndexed("shop/one shop/two") // everything is compared anew
 
-		if _, err := p.s.remove(ctx, shop, false); err != nil {
-			p.t.Fatal(err)
-		}
-		if _, err := p.s.get(ctx, shop); err != nil && !errors.Is(err, errNotFound) {
+		p.ok(p.s.remove(ctx, shop, false))
+		if _, err := p.s.dir.get(ctx, shop); err != nil && !errors.Is(err, errNotFound) {
 			p.t.Fatal(err)
 		}
 		p.pass(time.Second)
 		p.wantIndexed("")
-		if _, err := p.s.get(ctx, shop); !errors.Is(err, errNotFound) {
+		if _, err := p.s.dir.get(ctx, shop); !errors.Is(err, errNotFound) {
 			p.t.Errorf("after it was removed: %v", err)
 		}
 		p.put("shop", "mcp")
 		p.want("shop", Polling, 2)
-		if _, err := p.s.remove(ctx, shop, true); err != nil {
-			p.t.Fatal(err)
-		}
+		p.ok(p.s.remove(ctx, shop, true))
 		p.pass(time.Second)
 		p.wantIndexed("shop/one shop/two")
 	})
@@ -434,12 +452,12 @@ func TestPauseResumeSyncRemove(t *testing.T) {
 
 // A process that starts goes on where the one before it stopped.
 func TestARestartLosesAndRepeatsNothing(t *testing.T) {
-	a := newShop(many(6)...)
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	a := newShop(toolNames(6)...)
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		p.stop()
 		before := p.published()
-		names := append(many(5), "new")
+		names := append(toolNames(5), "new")
 		a.set(names...)
 		p.start(nil)
 		p.pass(10 * time.Second)
@@ -458,7 +476,7 @@ func TestARestartLosesAndRepeatsNothing(t *testing.T) {
 func TestAListForEveryoneIsNotPrivate(t *testing.T) {
 	a := newShop("one")
 	a.private = true
-	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *places) {
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
 		p.put("shop", "mcp")
 		p.want("shop", Polling, 1)
 	})

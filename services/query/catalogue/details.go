@@ -1,84 +1,89 @@
-package query
+package catalogue
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/tokens"
-	"github.com/toolstream/toolstream/internal/toolschema"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// known is what the catalogue has of an entity.
-type known struct {
+// Connections knows which tools can be called from here. It makes no requests.
+type Connections interface {
+	// Connections returns a function that says, during one request, whether a caller can call a
+	// tool now.
+	Connections(caller identity.Caller) func(e *schema.Entity, raw json.RawMessage) schema.Connection
+}
+
+// Known is an entity with its raw document.
+type Known struct {
 	schema.Entity
-	raw json.RawMessage
+	Raw json.RawMessage
 }
 
-// detailed is a tool of an answer, with its details to fill in.
-type detailed struct {
-	known
+// Detailed is a tool of an answer, with its details to fill in.
+type Detailed struct {
+	Known
 	*schema.Details
-	of toolschema.Schemas
+	schemas toolschema.Schemas
 }
 
-// details returns the tools among results. What the catalogue does not know has none.
-func details(results []schema.Result, entities []known) []detailed {
-	var out []detailed
-	for i := range results {
-		if e := entities[i]; e.Kind == schema.KindTool && e.CallableName != "" {
-			out = append(out, detailed{known: e, Details: &results[i].Details})
-		}
+// ConnectionOf returns a function that says whether a caller can call a tool. It returns nil for
+// providers, and for every tool if connections is nil.
+func ConnectionOf(connections Connections, caller identity.Caller) func(*Known) *schema.Connection {
+	if connections == nil {
+		return func(*Known) *schema.Connection { return nil }
 	}
-	return out
-}
-
-// connectionsOf returns what says whether a caller can call a tool; nil for providers, and
-// where nothing is called.
-func (s *Service) connectionsOf(caller identity.Caller) func(*known) *schema.Connection {
-	if s.connections == nil {
-		return func(*known) *schema.Connection { return nil }
-	}
-	connection := s.connections.Connections(caller)
-	return func(e *known) *schema.Connection {
+	connection := connections.Connections(caller)
+	return func(e *Known) *schema.Connection {
 		if e.Kind != schema.KindTool {
 			return nil
 		}
-		c := connection(&e.Entity, e.raw)
+		c := connection(&e.Entity, e.Raw)
 		return &c
 	}
 }
 
-func connect(d *schema.Details, c *schema.Connection) {
+// SetConnection says in details whether the tool can be called, if that is known.
+func SetConnection(d *schema.Details, c *schema.Connection) {
 	if c != nil {
 		d.Connected, d.Why, d.Destructive, d.Health = &c.Connected, c.Why, c.Destructive, c.Health
 	}
 }
 
-// detail fills in what is wanted of the tools of an answer, best first, and returns them in the
-// form that is wanted. Schemas are left out once ctx has ended.
-func (s *Service) detail(ctx context.Context, w *schema.Wanted, tools []detailed) schema.InForm {
+// Detail fills in the requested parts of the tools of an answer, best first, and returns the
+// tools in the requested form. It omits schemas once ctx has ended.
+func Detail(ctx context.Context, w *schema.Wanted, tools []Detailed) schema.InForm {
 	if len(w.Include) == 0 && w.As == "" && w.TokenBudget == nil {
 		return schema.InForm{}
 	}
-	budget := newBudget(w.TokenBudget)
+	budget := &budget{bytes: maxDetails}
+	if w.TokenBudget != nil {
+		budget.bytes, budget.counted, budget.left = min(maxDetails, 2*bytesOfToken**w.TokenBudget), true, *w.TokenBudget
+	}
 	for i := range tools {
 		if d := &tools[i]; ctx.Err() == nil {
 			d.describe(w)
-			if w.As == "" {
-				budget.spend(d.CallableName + " " + d.Signature + " " + d.Document.Description)
+			if w.As == "" && budget.counted { // it is in the answer in any case, even if the budget is exhausted
+				budget.take(CountTokens(d.CallableName + " " + d.Signature + " " + d.Document.Description))
 			}
 		}
 	}
 	forms := []json.RawMessage{}
 	for i := range tools {
 		d := &tools[i]
-		form, text := d.inForm(w)
+		counts := string(d.Schema) + string(d.OutputSchema) // without a form its schemas
+		var form json.RawMessage
+		if w.As != "" {
+			form = encoded(d.as(w.As))
+			counts = string(form)
+		}
 		switch {
-		case ctx.Err() != nil || !budget.fits(text):
+		case ctx.Err() != nil || !budget.fits(counts):
 			d.Schema, d.OutputSchema, d.SchemaOmitted = nil, nil, true
 		case w.As != "":
 			forms = append(forms, form)
@@ -89,13 +94,13 @@ func (s *Service) detail(ctx context.Context, w *schema.Wanted, tools []detailed
 		out.Tools = together(w, forms)
 	}
 	if budget.counted {
-		out.Tokens, out.Tokenizer = budget.spent, tokens.Name
+		out.Tokens, out.Tokenizer = budget.spent, Tokenizer
 	}
 	return out
 }
 
 // describe fills in the parts that are wanted of a tool.
-func (d *detailed) describe(w *schema.Wanted) {
+func (d *Detailed) describe(w *schema.Wanted) {
 	wants := func(part schema.Include) bool { return slices.Contains(w.Include, part) }
 	if wants(schema.IncludeExamples) {
 		d.Examples = d.Document.Examples
@@ -105,30 +110,20 @@ func (d *detailed) describe(w *schema.Wanted) {
 	}
 	budgeted := w.TokenBudget != nil
 	if budgeted || wants(schema.IncludeSchema) || wants(schema.IncludeOutputSchema) || wants(schema.IncludeSignature) || w.As != "" && w.As != schema.FormToolReference {
-		d.of = toolschema.Of(d.Format, d.raw, &d.Document)
+		d.schemas = toolschema.Of(d.Format, d.Raw, &d.Document)
 	}
 	if budgeted || wants(schema.IncludeSignature) {
-		d.Signature = toolschema.Signature(d.CallableName, d.of.Input, d.of.Output)
+		d.Signature = toolschema.Signature(d.CallableName, d.schemas.Input, d.schemas.Output)
 	}
 	if wants(schema.IncludeSchema) || budgeted && w.As == "" {
-		d.Schema = d.of.Input
+		d.Schema = d.schemas.Input
 	}
 	if wants(schema.IncludeOutputSchema) {
-		d.OutputSchema = d.of.Output
+		d.OutputSchema = d.schemas.Output
 	}
 }
 
-// inForm returns a tool in the form that is wanted, and the text of it that counts: without a
-// form its schemas.
-func (d *detailed) inForm(w *schema.Wanted) (form json.RawMessage, text string) {
-	if w.As == "" {
-		return nil, string(d.Schema) + string(d.OutputSchema)
-	}
-	form = encoded(d.as(w.As))
-	return form, string(form)
-}
-
-// The forms of tools, as those who take them document them.
+// The forms of tools, as their consumers document them.
 type (
 	// mcpTool is a tool of tools/list, https://modelcontextprotocol.io/specification, server/tools.
 	mcpTool struct {
@@ -140,7 +135,7 @@ type (
 		Annotations  json.RawMessage `json:"annotations,omitempty"`
 	}
 	// openAIFunction is a function of the Responses API, https://platform.openai.com/docs/guides/function-calling.
-	// Strict schemas list all properties as required, as those of tools do not.
+	// Strict schemas list all properties as required; schemas of tools do not.
 	openAIFunction struct {
 		Type         string          `json:"type"`
 		Name         string          `json:"name"`
@@ -171,14 +166,14 @@ type (
 )
 
 // as returns a tool in a form.
-func (d *detailed) as(form schema.Form) any {
+func (d *Detailed) as(form schema.Form) any {
 	if form == schema.FormToolReference {
 		return toolReference{"tool_reference", d.CallableName}
 	}
-	of, about := d.of, d.Document.Description
+	of, about := d.schemas, d.Document.Description
 	switch form {
 	case schema.FormMCP:
-		t := mcpTool{Name: d.CallableName, Title: d.Document.Title, Description: about, InputSchema: of.Input, Annotations: annotations(d.Format, d.raw)}
+		t := mcpTool{Name: d.CallableName, Title: d.Document.Title, Description: about, InputSchema: of.Input, Annotations: annotations(d.Format, d.Raw)}
 		if string(jsondoc.Member(of.Output, "type")) == `"object"` { // revisions before 2026-07-28 take no others
 			t.OutputSchema = of.Output
 		}
@@ -189,15 +184,15 @@ func (d *detailed) as(form schema.Form) any {
 	return openAIFunction{"function", d.CallableName, about, of.Input, false, form == schema.FormToolSearchOutput}
 }
 
-// hints are those of the annotations of MCP.
+// hints are the hints among MCP's annotations.
 var hints = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
-// annotations returns the hints of a tool in the form of MCP, nil where its source gives none.
-// What else stands there is no text that was looked at for orders to models, and may not be
-// what clients can read.
+// annotations returns the hints of a tool in MCP's form, nil if its source gives none. Other
+// annotations are left out: they are not scanned for instructions to models, and clients may not
+// be able to parse them.
 func annotations(format string, raw json.RawMessage) json.RawMessage {
 	switch format {
-	case "mcp":
+	case tooldoc.MCP:
 		given, said := jsondoc.Member(raw, "annotations"), map[string]bool{}
 		for _, hint := range hints {
 			if value := string(jsondoc.Member(given, hint)); value == "true" || value == "false" {
@@ -207,14 +202,14 @@ func annotations(format string, raw json.RawMessage) json.RawMessage {
 		if len(said) > 0 {
 			return encoded(said)
 		}
-	case "openapi":
+	case tooldoc.OpenAPI:
 		h := toolschema.HintsOf(format, raw)
 		return encoded(map[string]bool{"readOnlyHint": h.ReadOnly, "destructiveHint": h.Destructive, "idempotentHint": h.Idempotent})
 	}
 	return nil
 }
 
-// together returns tools in a form as whoever takes them wants all of them.
+// together returns tools in a form as one JSON value.
 func together(w *schema.Wanted, forms []json.RawMessage) json.RawMessage {
 	if w.As != schema.FormToolSearchOutput {
 		return encoded(forms)
@@ -235,7 +230,7 @@ func encoded(v any) json.RawMessage {
 	return out
 }
 
-// budget is what an answer may still take.
+// budget is the room that is left in an answer.
 type budget struct {
 	bytes       int  // of schemas, or of tools in a form
 	counted     bool // there is a budget of tokens
@@ -243,28 +238,14 @@ type budget struct {
 }
 
 const (
-	maxDetails   = 8 << 20 // bytes of what an answer has of its tools
-	bytesOfToken = 16      // that a token has at most in text and JSON; what has more is not counted, and is too long
+	maxDetails   = 8 << 20 // bytes of tools in an answer
+	bytesOfToken = 16      // of text or JSON in a token at most; longer texts do not fit and are not counted
 )
-
-func newBudget(tokens *int) *budget {
-	if tokens == nil {
-		return &budget{bytes: maxDetails}
-	}
-	return &budget{bytes: min(maxDetails, 2*bytesOfToken**tokens), counted: true, left: *tokens}
-}
-
-// spend counts what is in the answer in any case, which may be more than is left.
-func (b *budget) spend(text string) {
-	if b.counted {
-		b.take(tokens.Count(text))
-	}
-}
 
 func (b *budget) take(n int) { b.left, b.spent = b.left-n, b.spent+n }
 
-// fits takes what a text needs, where as much is left. Texts that are looked at take from the
-// bytes, so that counting ends.
+// fits spends the tokens of a text if there is enough left. Every text reduces the bytes that
+// may still be counted, so that counting ends.
 func (b *budget) fits(text string) bool {
 	if len(text) > b.bytes || b.counted && len(text) > bytesOfToken*b.left {
 		return false
@@ -273,7 +254,7 @@ func (b *budget) fits(text string) bool {
 	if !b.counted {
 		return true
 	}
-	n := tokens.Count(text)
+	n := CountTokens(text)
 	if n > b.left {
 		return false
 	}

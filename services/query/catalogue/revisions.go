@@ -1,4 +1,4 @@
-package query
+package catalogue
 
 import (
 	"cmp"
@@ -12,15 +12,16 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/toolstream/toolstream/internal/httpserver"
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/revisions"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/changes/revisions"
+	"github.com/toolstream/toolstream/internal/kit/fairqueue"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Revisions knows what was accepted of entities.
+// Revisions holds the accepted changes of entities.
 type Revisions interface {
 	// Of returns the changes of an entity that are kept, the oldest first.
 	Of(ctx context.Context, ref schema.Ref) ([]events.Change, error)
@@ -34,8 +35,8 @@ type (
 
 	revisionInput struct {
 		ID       string `path:"id" maxLength:"1024" doc:"Id, percent-encoded."`
-		Revision uint64 `path:"revision" doc:"Which one."`
-		Against  uint64 `query:"against" doc:"Revision to compare it with; that before it when absent."`
+		Revision uint64 `path:"revision" doc:"The revision."`
+		Against  uint64 `query:"against" doc:"Revision to compare with, by default the one before."`
 	}
 	revisionOutput struct{ Body RevisionDetail }
 )
@@ -46,44 +47,44 @@ type revisionList struct {
 
 // Revision is one change of an entity.
 type Revision struct {
-	Revision      uint64    `json:"revision" doc:"Of the change: higher is newer."`
+	Revision      uint64    `json:"revision" doc:"Revision of the change: higher is newer."`
 	Accepted      time.Time `json:"accepted" doc:"When that was."`
-	Op            string    `json:"op" enum:"put,delete" doc:"What it did."`
-	Source        string    `json:"source,omitempty" doc:"The source that it was read from; absent where it was sent."`
+	Op            string    `json:"op" enum:"put,delete" doc:"The operation."`
+	Source        string    `json:"source,omitempty" doc:"The source that it was read from; absent if it was sent by a client."`
 	SourceVersion uint64    `json:"source_version,omitempty" doc:"The source's own version."`
-	Format        string    `json:"format,omitempty" doc:"Of the raw document."`
-	Hash          string    `json:"hash,omitempty" doc:"Of the raw document's canonical JSON."`
-	Changed       []string  `json:"changed" doc:"Fields that differ from the document before: name, title, description, parameters, response, examples or tags. Empty where none is known."`
-	Current       bool      `json:"current" doc:"It is what searches see."`
+	Format        string    `json:"format,omitempty" doc:"Format of the raw document."`
+	Hash          string    `json:"hash,omitempty" doc:"Hash of the raw document's canonical JSON."`
+	Changed       []string  `json:"changed" doc:"Fields that differ from the document before: name, title, description, parameters, response, examples or tags. Empty without an earlier document."`
+	Current       bool      `json:"current" doc:"Searches see this change."`
 }
 
 // RevisionDetail is one change of an entity with its document.
 type RevisionDetail struct {
-	Revision    uint64                 `json:"revision" doc:"Of the change: higher is newer."`
+	Revision    uint64                 `json:"revision" doc:"Revision of the change: higher is newer."`
 	Accepted    time.Time              `json:"accepted" doc:"When that was."`
-	Op          string                 `json:"op" enum:"put,delete" doc:"What it did."`
+	Op          string                 `json:"op" enum:"put,delete" doc:"The operation."`
 	Raw         json.RawMessage        `json:"raw,omitempty" doc:"The document as its source had it."`
-	Document    *schema.Document       `json:"document,omitempty" doc:"As rules make it now, without a language model."`
-	Against     uint64                 `json:"against,omitempty" doc:"The revision that it is compared with; absent where there is none."`
-	Differences []revisions.Difference `json:"differences" doc:"Where the documents of the two differ."`
+	Document    *schema.Document       `json:"document,omitempty" doc:"Document by the present rules, without a language model."`
+	Against     uint64                 `json:"against,omitempty" doc:"The revision of the comparison; absent without an earlier document."`
+	Differences []revisions.Difference `json:"differences" doc:"Differences of the two documents."`
 }
 
-func revisionRoutes(api huma.API, s *Service) {
+func revisionRoutes(api huma.API, c *Catalogue) {
 	for _, kind := range []schema.Kind{schema.KindTool, schema.KindProvider} {
 		path := "/v1/" + string(kind) + "s/{id}/revisions"
 		huma.Register(api, huma.Operation{
 			OperationID: "list-" + string(kind) + "-revisions", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: path,
-			Summary: "List the last changes of a " + string(kind), Tags: []string{"catalogue"}, Errors: []int{404, 503},
-			Description: fmt.Sprintf("The last %d that the caller may find, as far as they are kept. Those of a deleted %s are shown to operators.", revisions.Kept, kind),
+			Summary: "List the last changes of a " + string(kind), Tags: []string{"catalogue"}, Errors: []int{404},
+			Description: fmt.Sprintf("The last %d changes that the caller may find, as far as they are kept. Only operators see the changes of a deleted %s.", revisions.Kept, kind),
 		}, func(ctx context.Context, in *revisionsInput) (*revisionsOutput, error) {
-			h, err := s.history(ctx, refOf(identity.From(ctx).Tenant, kind, in.ID))
+			h, err := c.history(ctx, RefOf(identity.From(ctx).Tenant, kind, in.ID))
 			return &revisionsOutput{revisionList{h.list()}}, err
 		})
 		huma.Register(api, huma.Operation{
 			OperationID: "get-" + string(kind) + "-revision", Security: identity.Needs(identity.Reader), Method: http.MethodGet, Path: path + "/{revision}",
-			Summary: "Show one change of a " + string(kind) + ", and what differs from another", Tags: []string{"catalogue"}, Errors: []int{404, 503},
+			Summary: "Show one change of a " + string(kind) + " and the differences to another", Tags: []string{"catalogue"}, Errors: []int{404},
 		}, func(ctx context.Context, in *revisionInput) (*revisionOutput, error) {
-			h, err := s.history(ctx, refOf(identity.From(ctx).Tenant, kind, in.ID))
+			h, err := c.history(ctx, RefOf(identity.From(ctx).Tenant, kind, in.ID))
 			if err != nil {
 				return nil, err
 			}
@@ -93,14 +94,14 @@ func revisionRoutes(api huma.API, s *Service) {
 	}
 }
 
-// revision is a change and the document that rules make of it, nil for a delete and for what
-// no document can be made of.
+// revision is a change and its document by the rules, nil for a delete and for an unusable raw
+// document.
 type revision struct {
 	events.Change
 	document *schema.Document
 }
 
-// history is what a caller may know of the changes of an entity, the oldest first.
+// history is the changes of an entity that a caller may see, the oldest first.
 type history struct {
 	ref       schema.Ref
 	current   uint64 // revision
@@ -111,60 +112,59 @@ type history struct {
 // a large tool are seconds of work.
 const longestHistories = 10 * time.Second
 
-// history returns the changes of an entity. Whether the caller may find the entity as it is
-// decides first, and before anything is read, so that what is hidden answers as what is not
-// there. A change is shown where the caller may find what it says.
-// One is made at a time; tenants and callers take turns.
-func (s *Service) history(ctx context.Context, ref schema.Ref) (history, error) {
+// history returns the changes of an entity. It first checks whether the caller may find the
+// entity, before it reads anything, so that a hidden entity looks like a missing one. It then
+// shows the changes whose documents the caller may find. One history is made at a time; tenants
+// and callers take turns.
+func (c *Catalogue) history(ctx context.Context, ref schema.Ref) (history, error) {
 	caller := identity.From(ctx)
-	scope, err := s.scope(ctx, caller)
+	v, release, err := c.open(ctx, caller)
 	if err != nil {
-		return history{}, s.unknownGrants()
+		return history{}, c.problem(ctx, err)
 	}
-	now, release := s.snapshot()
-	e, raw, there, err := now.Catalogue.Get(ctx, ref, scope)
-	version, deleted, _ := now.Catalogue.Version(ref)
+	e, raw, there, err := v.Get(ctx, ref, v.scope)
+	version, deleted, _ := v.Version(ref)
 	if !there && err == nil {
-		now.denied(ctx, ref, scope)
+		v.auditDenied(ctx, ref)
 	}
-	release() // what follows may take long
+	release() // the rest may take long
 	if err != nil {
-		return history{}, s.catalogueProblem(ctx, err)
+		return history{}, c.problem(ctx, err)
 	}
 	if !there && !(deleted && caller.Role.Includes(identity.Operator)) {
 		return history{}, noEntity(ref)
 	}
-	turn, err := s.histories.enter(ctx, caller)
+	slot, err := c.histories.Acquire(ctx, fairqueue.Claim{Group: caller.Tenant, Member: caller.Subject})
 	switch {
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, fairqueue.ErrFull), errors.Is(err, context.DeadlineExceeded):
 		return history{}, httpserver.Unavailable("too many histories wait for their turn", 1)
 	case err != nil:
 		return history{}, err
 	}
-	defer turn.leave()
-	changes, err := s.deps.Revisions.Of(ctx, ref)
+	defer slot.Release()
+	changes, err := c.deps.Revisions.Of(ctx, ref)
 	if err != nil {
-		s.revising.Note(ctx, s.deps.Logger, err, "query: revisions cannot be read", "")
+		c.revising.LogChange(ctx, c.deps.Logger, err, "query: revisions cannot be read", "")
 		return history{}, httpserver.Unavailable("the revisions cannot be read", 1)
 	}
-	s.revising.Note(ctx, s.deps.Logger, nil, "", "query: revisions are read again")
+	c.revising.LogChange(ctx, c.deps.Logger, nil, "", "query: revisions are read again")
 	h := history{ref: ref, current: version.Revision}
 	if there {
 		h.current = e.Revision
 	}
-	shown := false // what a delete has deleted
-	for _, c := range changes {
+	shown := false // whether the caller may find the document before a delete
+	for _, change := range changes {
 		if err := ctx.Err(); err != nil {
-			return history{}, err // nobody waits for it
+			return history{}, err // the caller has left
 		}
-		r := revision{Change: c}
-		if c.Op != events.OpDelete {
-			if err := s.deps.Standardize(ctx, &c); err == nil {
-				r.document = c.Document
+		r := revision{Change: change}
+		if change.Op != events.OpDelete {
+			if err := c.deps.Standardize(ctx, &change); err == nil {
+				r.document = change.Document
 			}
-			shown = r.in(scope)
+			shown = r.allowedBy(v.scope)
 		}
-		if shown || scope == nil {
+		if shown || v.scope == nil {
 			h.revisions = append(h.revisions, r)
 		}
 	}
@@ -178,12 +178,8 @@ func (s *Service) history(ctx context.Context, ref schema.Ref) (history, error) 
 	return h, nil
 }
 
-func noEntity(ref schema.Ref) error {
-	return huma.Error404NotFound(fmt.Sprintf("there is no %s %s", ref.Kind, schema.Quote(ref.ID)))
-}
-
-// in reports whether a change is one of a scope.
-func (r *revision) in(scope *policy.Scope) bool {
+// allowedBy reports whether a scope allows the document of a change.
+func (r *revision) allowedBy(scope *policy.Scope) bool {
 	if scope == nil || r.document == nil {
 		return scope == nil
 	}
@@ -201,7 +197,7 @@ func (h *history) add(e schema.Entity, raw json.RawMessage) {
 	h.revisions = slices.Insert(h.revisions, at, r)
 }
 
-// before returns the newest change before one that has a document, nil where there is none.
+// before returns the newest earlier change with a document, or nil.
 func (h *history) before(at int) *revision {
 	for i := at - 1; i >= 0; i-- {
 		if h.revisions[i].document != nil {
@@ -215,7 +211,7 @@ func (h *history) list() []Revision {
 	out := []Revision{}
 	for i, r := range h.revisions {
 		line := Revision{
-			Revision: r.Revision, Accepted: r.Accepted, Op: r.does(), Source: r.From, SourceVersion: r.Source,
+			Revision: r.Revision, Accepted: r.Accepted, Op: r.operation(), Source: r.From, SourceVersion: r.Source,
 			Format: r.Format, Hash: r.Hash, Changed: []string{}, Current: r.Revision == h.current,
 		}
 		if before := h.before(i); before != nil && r.document != nil {
@@ -227,8 +223,8 @@ func (h *history) list() []Revision {
 	return out
 }
 
-// does says what a change did, in the words of the API.
-func (r *revision) does() string {
+// operation names the operation of a change as the API does.
+func (r *revision) operation() string {
 	if r.Op == events.OpDelete {
 		return "delete"
 	}
@@ -236,16 +232,16 @@ func (r *revision) does() string {
 }
 
 func (h *history) detail(wanted, against uint64) (RevisionDetail, error) {
-	at := h.at(wanted)
+	at := h.indexOf(wanted)
 	if at < 0 {
-		return RevisionDetail{}, h.none(wanted)
+		return RevisionDetail{}, h.notKept(wanted)
 	}
 	r := &h.revisions[at]
-	out := RevisionDetail{Revision: r.Revision, Accepted: r.Accepted, Op: r.does(), Raw: r.Raw, Document: r.document, Differences: []revisions.Difference{}}
+	out := RevisionDetail{Revision: r.Revision, Accepted: r.Accepted, Op: r.operation(), Raw: r.Raw, Document: r.document, Differences: []revisions.Difference{}}
 	other := h.before(at)
 	if against != 0 {
-		if at = h.at(against); at < 0 {
-			return RevisionDetail{}, h.none(against)
+		if at = h.indexOf(against); at < 0 {
+			return RevisionDetail{}, h.notKept(against)
 		}
 		other = &h.revisions[at]
 	}
@@ -263,10 +259,10 @@ func (h *history) detail(wanted, against uint64) (RevisionDetail, error) {
 	return out, nil
 }
 
-func (h *history) at(wanted uint64) int {
+func (h *history) indexOf(wanted uint64) int {
 	return slices.IndexFunc(h.revisions, func(r revision) bool { return r.Revision == wanted })
 }
 
-func (h *history) none(wanted uint64) error {
-	return huma.Error404NotFound(fmt.Sprintf("of the %s %s there is no revision %d any more", h.ref.Kind, schema.Quote(h.ref.ID), wanted))
+func (h *history) notKept(wanted uint64) error {
+	return huma.Error404NotFound(fmt.Sprintf("revision %[3]d of the %[1]s %[2]s is not kept any more", h.ref.Kind, schema.Quote(h.ref.ID), wanted))
 }

@@ -1,4 +1,4 @@
-package tokens
+package catalogue
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestTokensAreCountedAsOpenAICounts(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "tiktoken is great!": 6, "antidisestablishmentarianism": 6, "2 + 2 = 4": 7, "お誕生日おめでとう": 8,
 	} {
-		if got := Count(text); got != want {
+		if got := CountTokens(text); got != want {
 			t.Errorf("%q has %d tokens, want %d", text, got, want)
 		}
 	}
@@ -25,7 +25,7 @@ func TestLongWordsAreCounted(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for _, letter := range []string{"a", "é", "=", " ", "\xff"} {
-				if n := Count(strings.Repeat(letter, 20_000)); n < 100 || n > 20_000 {
+				if n := CountTokens(strings.Repeat(letter, 20_000)); n < 100 || n > 20_000 {
 					t.Errorf("%d tokens of %q", n, letter)
 				}
 			}

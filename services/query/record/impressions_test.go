@@ -1,4 +1,4 @@
-package query
+package record
 
 import (
 	"context"
@@ -8,10 +8,12 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -36,9 +38,8 @@ func (n *narrow) Publish(_ context.Context, msgs ...stream.Message) error {
 // What cannot be recorded is lost alone, and does not make the searches behind it
 // degraded.
 func TestAnImpressionThatIsRefusedKeepsNoneBack(t *testing.T) {
-	m := newMetrics(prometheus.NewRegistry())
 	bus := &narrow{most: 2000}
-	im := newImpressions(100, bus, slog.New(slog.DiscardHandler), m)
+	im := New(Deps{Publisher: bus, Now: time.Now, Waiting: 100, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	shown := func(id string, results int, feature float64) schema.Impression {
 		i := schema.Impression{SearchID: id, Tenant: "default"}
 		for n := range results {
@@ -52,19 +53,17 @@ func TestAnImpressionThatIsRefusedKeepsNoneBack(t *testing.T) {
 	for n := range 20 {
 		switch id := fmt.Sprint("s", n); n {
 		case 7:
-			im.add(t.Context(), shown(id, 200, 1))
+			im.Add(t.Context(), shown(id, 200, 1))
 		case 13:
-			im.add(t.Context(), shown(id, 1, math.NaN()))
+			im.Add(t.Context(), shown(id, 1, math.NaN()))
 		default:
-			im.add(t.Context(), shown(id, 1, 1))
+			im.Add(t.Context(), shown(id, 1, 1))
 			want = append(want, "default/"+id)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := im.run(ended); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, im.Run(ended))
 	if !slices.Equal(bus.taken, want) || im.failing.Fails() {
 		t.Errorf("recorded: %q, and degraded: %v", bus.taken, im.failing.Fails())
 	}

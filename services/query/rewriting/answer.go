@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// What is taken of an answer at most. Lengths are in bytes; a need's text is a
+// Bounds of an answer. Lengths are in bytes; a need's text is a
 // search string of at most some 256 tokens.
 const (
 	maxNeeds     = 5
@@ -27,18 +27,18 @@ const (
 var ErrAnswer = errors.New("the answer cannot be used")
 
 // errNothing is of an answer that adds nothing to its query. It is kept as any answer.
-var errNothing = fmt.Errorf("%w: it has no needs and no arguments for which the query gives reason", ErrAnswer)
+var errNothing = fmt.Errorf("%w: the query supports none of its needs and arguments", ErrAnswer)
 
-// leftOut counts what is not taken of an answer.
+// leftOut counts the parts of an answer that are dropped.
 type leftOut struct {
-	values  int // arguments that give a value away
-	strange int // needs and arguments for which the query gives no reason
+	values      int // arguments that give a value away
+	unsupported int // needs and arguments that the query does not support
 }
 
-// read returns the needs and arguments of an answer for which the query gives reason, and
-// what it left out. Long texts are cut and surplus needs and arguments are dropped; an
-// answer fails only where nothing is left. Arguments alone go with the query's own clauses.
-func read(raw json.RawMessage, q *question, v topic.Vectors) (r Rewritten, left leftOut, err error) {
+// read returns the needs and arguments of an answer that the query supports, and counts the
+// others. Long texts are cut and surplus needs and arguments are dropped; an answer fails only
+// if nothing is left. Arguments alone go with the query's own clauses.
+func read(raw json.RawMessage, q *question, v llm.Vectors) (r Rewritten, left leftOut, err error) {
 	var answer struct {
 		Needs     []schema.Need `json:"needs"`
 		Arguments []typed       `json:"arguments"`
@@ -47,15 +47,18 @@ func read(raw json.RawMessage, q *question, v topic.Vectors) (r Rewritten, left 
 		return r, left, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	for i := range answer.Needs {
-		clean(&answer.Needs[i])
+		n := &answer.Needs[i]
+		for _, s := range []*string{&n.UserIntent, &n.ToolDescription, &n.ExpectedResponse} {
+			*s = text.Truncate(text.Line(*s), maxNeedText)
+		}
 	}
 	needs := Of(answer.Needs, nil).Needs
 	needs = needs[:min(len(needs), maxNeeds)]
 	arguments, withheld := general(answer.Arguments, valuesOf(q.query, q.shown))
 	arguments = arguments[:min(len(arguments), maxArguments)]
 	said := len(needs) + len(arguments)
-	needs, arguments = groundsOf(v, q.query).of(needs, arguments)
-	left = leftOut{values: withheld, strange: said - len(needs) - len(arguments)}
+	needs, arguments = groundsOf(v, q.query).supported(needs, arguments)
+	left = leftOut{values: withheld, unsupported: said - len(needs) - len(arguments)}
 	if len(needs) == 0 && len(arguments) == 0 {
 		return r, left, errNothing
 	}
@@ -68,14 +71,8 @@ type typed struct {
 	Type string `json:"type"`
 }
 
-func clean(n *schema.Need) {
-	for _, s := range []*string{&n.UserIntent, &n.ToolDescription, &n.ExpectedResponse} {
-		*s = text.Truncate(text.Line(*s), maxNeedText)
-	}
-}
-
-// general returns the arguments that say what a value is, and not which, and
-// how many others there were.
+// general returns the arguments that describe a value without giving it away, and the number of
+// other arguments.
 func general(arguments []typed, v values) (kept []Argument, withheld int) {
 	for _, a := range arguments {
 		name, meaning := text.Truncate(text.Line(a.Name), maxName), text.Truncate(text.Line(a.Meaning), maxArgument)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -41,7 +42,7 @@ func TestArgumentsWithoutNeedsAreTaken(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenOfAnAnswer(t *testing.T) {
+func TestAnswersAreCutToTheirBounds(t *testing.T) {
 	long := strings.Repeat("word ", 1000)
 	var needs []schema.Need
 	for i := range 9 {
@@ -52,10 +53,7 @@ func TestWhatIsTakenOfAnAnswer(t *testing.T) {
 		arguments = append(arguments, Argument{Name: fmt.Sprint("argument ", string(rune('a'+i))), Meaning: long})
 	}
 	arguments = append([]Argument{{"city", "the city of Lisbon"}, {" ", "nameless"}, {"first\u200b_name", " the  given\nname "}}, arguments...)
-	raw, err := json.Marshal(map[string]any{"needs": append([]schema.Need{{}}, needs...), "arguments": arguments, "k": 1000, "tenant": "other"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Value(json.Marshal(map[string]any{"needs": append([]schema.Need{{}}, needs...), "arguments": arguments, "k": 1000, "tenant": "other"}))(t)
 	got, left, err := read(raw, &question{query: "I look for a room in Lisbon"}, nil)
 	if err != nil || left.values != 1 || len(got.Needs) != maxNeeds || len(got.Arguments) != maxArguments {
 		t.Fatalf("%d needs, %d arguments, %d withheld, %v", len(got.Needs), len(got.Arguments), left.values, err)

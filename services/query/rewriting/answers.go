@@ -10,16 +10,16 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/toolstream/toolstream/internal/health"
-	"github.com/toolstream/toolstream/internal/stream"
+	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Answers keeps what the model said, over restarts and for all replicas. It may drop an
+// Answers keeps the answers of the model, over restarts and for all replicas. It may drop an
 // answer at any time; one older than Config.Keep is not read.
 type Answers interface {
-	// Get returns what was put under key. The error for a key that is not there
-	// is stream.ErrNotFound.
+	// Get returns the value that was put under key. The error for a missing key is
+	// stream.ErrNotFound.
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte) error
 }
@@ -38,8 +38,8 @@ type errBefore struct{ error }
 // Unwrap returns the failure.
 func (e errBefore) Unwrap() error { return e.error }
 
-// again returns the outcome to a query that did not wait for it.
-func (o outcome) again() (Rewritten, error) {
+// cached returns the outcome to a query that did not wait for it.
+func (o outcome) cached() (Rewritten, error) {
 	if o.err == nil && len(o.Needs)+len(o.Arguments) == 0 {
 		o.err = errNothing
 	}
@@ -60,23 +60,23 @@ type answer struct {
 // answerCache is the outcomes of questions: those used last in memory, the answers
 // among them in the store. A store that cannot be reached counts as empty.
 type answerCache struct {
-	near    *lru.Cache[string, outcome] // by what decides the answer
+	near    *lru.Cache[string, outcome] // by keyOf
 	answers Answers
 	keep    time.Duration
 	metrics *metrics
 	log     *slog.Logger
-	store   health.State
+	store   lifecycle.Health
 }
 
-// here returns an outcome that is in memory.
-func (c *answerCache) here(key string) (outcome, bool) {
+// inMemory returns an outcome that is in memory.
+func (c *answerCache) inMemory(key string) (outcome, bool) {
 	o, ok := c.near.Get(key)
 	return o, ok && time.Now().Before(o.until)
 }
 
 // get returns the outcome of a question that still serves.
 func (c *answerCache) get(ctx context.Context, key string) (outcome, bool) {
-	if o, ok := c.here(key); ok {
+	if o, ok := c.inMemory(key); ok {
 		return o, true
 	}
 	raw, err := c.answers.Get(ctx, key)
@@ -106,11 +106,6 @@ func (c *answerCache) put(ctx context.Context, key string, r Rewritten) {
 	c.note(ctx, err)
 }
 
-// fail keeps a failure in memory, for a moment.
-func (c *answerCache) fail(key string, err error, keep time.Duration) {
-	c.near.Add(key, outcome{err: err, until: time.Now().Add(keep)})
-}
-
 func (c *answerCache) note(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return // the caller's time is over, which says nothing of the store
@@ -118,6 +113,6 @@ func (c *answerCache) note(ctx context.Context, err error) {
 	if err != nil {
 		c.metrics.storeErrors.Inc()
 	}
-	c.store.Note(ctx, c.log, err, "rewriting: answers of the language model are not shared with other replicas, nor kept over a restart",
+	c.store.LogChange(ctx, c.log, err, "rewriting: answers of the language model are not shared with other replicas, nor kept over a restart",
 		"rewriting: answers of the language model are shared and kept again")
 }

@@ -1,7 +1,6 @@
 package rewriting
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
@@ -13,7 +12,7 @@ type Failed struct {
 	Prompt string    `json:"prompt" doc:"Number and content hash of the prompt."`
 	Model  string    `json:"model"`
 	Reason string    `json:"reason"`
-	Answer string    `json:"answer" doc:"At most 8 KiB of it."`
+	Answer string    `json:"answer" doc:"The answer, at most 8 KiB."`
 
 	tenant string
 }
@@ -22,26 +21,6 @@ type Failed struct {
 type failures struct {
 	limit int
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	list []Failed   // oldest first
-}
-
-func (f *failures) add(failed Failed) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.list = append(f.list, failed)
-	f.list = slices.Delete(f.list, 0, max(0, len(f.list)-f.limit))
-}
-
-// of returns those of a tenant, newest first.
-func (f *failures) of(tenant string) []Failed {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	out := []Failed{}
-	for _, failed := range slices.Backward(f.list) {
-		if failed.tenant == tenant {
-			out = append(out, failed)
-		}
-	}
-	return out
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/stream"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -25,13 +25,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // builtin is the model in the binary.
 var builtin = sync.OnceValues(static.Builtin)
 
-func vectors(t testing.TB) topic.Vectors {
+func vectors(t testing.TB) llm.Vectors {
 	t.Helper()
-	m, err := builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Value(builtin())(t)
 }
 
 // fakeIndex is near to every query.
@@ -103,37 +99,12 @@ func hangs(ctx context.Context, _ llm.Request) (llm.Answer, error) {
 
 const good = `{"needs":[{"user_intent":"know the weather","tool_description":"Tells the weather.","expected_response":"A forecast."}],"arguments":[{"name":"city","meaning":"The name of the city."}]}`
 
-// fakeAnswers is a store in memory.
-type fakeAnswers struct {
-	mu     sync.Mutex
-	values map[string][]byte
-	err    error
-}
-
-func (f *fakeAnswers) Get(_ context.Context, key string) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if value, ok := f.values[key]; ok || f.err != nil {
-		return value, f.err
-	}
-	return nil, stream.ErrNotFound
-}
-
-func (f *fakeAnswers) Put(_ context.Context, key string, value []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.values[key] = value
-	}
-	return f.err
-}
-
 // bench is a Rewriter among fakes.
 type bench struct {
 	*Rewriter
 	index   *fakeIndex
 	model   *fakeModel
-	answers *fakeAnswers
+	answers *streamtest.Answers
 	reg     *prometheus.Registry
 	log     bytes.Buffer
 }
@@ -142,7 +113,7 @@ func newBench(t *testing.T, cfg Config, answer func(context.Context, llm.Request
 	t.Helper()
 	b := &bench{
 		index: &fakeIndex{near: []schema.Entity{entity("near", "Tells the weather of tomorrow.")}},
-		model: &fakeModel{answer: answer}, answers: &fakeAnswers{values: map[string][]byte{}},
+		model: &fakeModel{answer: answer}, answers: &streamtest.Answers{},
 	}
 	b.restart(t, cfg)
 	return b
@@ -152,12 +123,9 @@ func newBench(t *testing.T, cfg Config, answer func(context.Context, llm.Request
 func (b *bench) restart(t *testing.T, cfg Config) {
 	t.Helper()
 	b.reg = prometheus.NewRegistry()
-	r, err := New(cfg, Deps{
+	r := check.Value(New(cfg, Deps{
 		Index: b.index, Model: b.model, Vectors: vectors(t), Answers: b.answers, Logger: slog.New(slog.NewTextHandler(&b.log, nil)), Registerer: b.reg,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	b.Rewriter = r
 }
 
@@ -166,18 +134,13 @@ func (b *bench) drain(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.Run(ctx); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, b.Run(ctx))
 }
 
 // outcomes returns how often each outcome was counted.
 func (b *bench) outcomes(t *testing.T) map[string]float64 {
 	t.Helper()
-	families, err := b.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := check.Value(b.reg.Gather())(t)
 	out := map[string]float64{}
 	for _, f := range families {
 		if f.GetName() == "toolstream_rewrite_outcomes_total" {

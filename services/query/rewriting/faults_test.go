@@ -12,8 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolstream/toolstream/internal/adapter/openai"
-	"github.com/toolstream/toolstream/internal/llm"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/openai"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/llmtest"
 )
 
@@ -22,32 +23,21 @@ import (
 func scripted(t *testing.T, cfg llmtest.Config) (*bench, *llmtest.Server) {
 	t.Helper()
 	cfg.Answer = func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Content: good} }
-	server, err := llmtest.Listen(t.Context(), "", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := check.Value(llmtest.Listen(t.Context(), "", cfg))(t)
 	transport := &http.Transport{}
-	chat, err := openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, transport)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chat := check.Value(openai.NewChat(openai.ChatConfig{URL: server.URL(), Name: "scripted"}, transport))(t)
 	first := llm.Request{User: "first", Schema: llm.Schema{Name: "any", JSON: json.RawMessage(`{"type":"object","additionalProperties":false}`)}}
 	if _, err := chat.Complete(t.Context(), first); err != nil && cfg.Faults.Chance == nil { // a form of requests is proven
 		t.Fatal(err)
 	}
-	client, err := llm.New(llm.Config{Timeout: 2 * faultBudget, Parallel: 32, Attempts: 2, MaxPause: time.Second, Failures: 1000}, llm.Deps{
+	client := check.Value(llm.New(llm.Config{Timeout: 2 * faultBudget, Parallel: 32, Attempts: 2, MaxPause: time.Second, Failures: 1000}, llm.Deps{
 		Model: chat, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	b := newBench(t, Config{KeepFailures: time.Nanosecond}, nil)
 	b.Rewriter.deps.Model = client
 	t.Cleanup(func() {
 		b.drain(t)
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, server.Close())
 		transport.CloseIdleConnections()
 	})
 	return b, server
@@ -60,9 +50,7 @@ const faultBudget = 300 * time.Millisecond
 // what the model would have said or nothing, within its time.
 func TestEveryFault(t *testing.T) {
 	want, _, err := read([]byte(good), &question{query: "the weather"}, vectors(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, fault := range llmtest.All() {
 		t.Run(string(fault), func(t *testing.T) {
 			b, server := scripted(t, llmtest.Config{RetryAfter: 5 * time.Second})

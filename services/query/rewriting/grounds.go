@@ -4,18 +4,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// leastShared is the cosine from which on a text is about the same as a query without a
-// word of it. On three sets .3 to 2.9 % of the descriptions of right tools are below it
-// and share no word, and about half of those of any tools.
+// leastShared is the minimum cosine for a text without a common word to count as similar to
+// a query. On three sets, .3 to 2.9 % of the descriptions of relevant tools are below it and
+// share no word, and about half of all descriptions.
 const leastShared = 0.2
 
-var instructed = topic.PromptOf(instructions)
+var instructed = llm.TrigramsOf(instructions)
 
 // How many runs of three words repeat the instructions: in a text, and in an argument,
 // which may be the example.
@@ -24,16 +24,16 @@ const (
 	repeatedArgument = 2
 )
 
-// grounds are texts that give reason for others.
+// grounds are texts that support others.
 type grounds struct {
-	vectors  topic.Vectors
+	vectors  llm.Vectors
 	language text.Language
 	texts    []string
-	topic    *topic.Topic
+	topic    *llm.Reference
 }
 
-// groundsOf returns those of a query: it as a whole, and its clauses.
-func groundsOf(v topic.Vectors, query string) grounds {
+// groundsOf returns the grounds of a query: its clauses and the whole of it.
+func groundsOf(v llm.Vectors, query string) grounds {
 	language := text.Guess(query)
 	if language == "" {
 		language = text.English
@@ -44,24 +44,24 @@ func groundsOf(v topic.Vectors, query string) grounds {
 // with adds texts that have grounds themselves.
 func (g grounds) with(texts ...string) grounds {
 	g.texts = slices.Concat(g.texts, texts)
-	g.topic = topic.New(g.vectors, g.language, strings.Join(g.texts, "\n"), g.texts...)
+	g.topic = llm.NewReference(g.vectors, g.language, strings.Join(g.texts, "\n"), g.texts...)
 	return g
 }
 
-// reason reports whether a text says something, and not of something else altogether.
+// support reports whether the grounds support a text: it says something, and on their topic.
 // One in another language cannot be compared.
-func (g grounds) reason(said string) bool {
+func (g grounds) support(said string) bool {
 	if instructed.Repeats(said, repeated) {
 		return false
 	}
 	if l := text.Guess(said); l != "" && l != g.language {
 		return true
 	}
-	return len(g.topic.Stems(said)) > 0 && !g.topic.Strange(said, leastShared, 0)
+	return len(g.topic.Stems(said)) > 0 && !g.topic.Unrelated(said, leastShared, 0)
 }
 
-// of returns the needs and arguments for which a query gives reason.
-func (g grounds) of(needs []schema.Need, arguments []Argument) ([]schema.Need, []Argument) {
+// supported returns the needs and arguments that a query supports.
+func (g grounds) supported(needs []schema.Need, arguments []Argument) ([]schema.Need, []Argument) {
 	about := g
 	for i := range needs {
 		about = about.with(g.need(&needs[i])...)
@@ -72,18 +72,18 @@ func (g grounds) of(needs []schema.Need, arguments []Argument) ([]schema.Need, [
 		if instructed.Repeats(said, repeatedArgument) { // the example has to be asked for
 			by = g
 		}
-		return !by.reason(said)
+		return !by.support(said)
 	})
 	return needs, arguments
 }
 
-// need empties the texts of a need for which neither the query nor a text of the need
-// with reason in the query gives any. It returns the others.
+// need empties the texts of a need that neither the query nor a supported text of the same need
+// supports. It returns the others.
 func (g grounds) need(n *schema.Need) (kept []string) {
 	texts := []*string{&n.UserIntent, &n.ToolDescription, &n.ExpectedResponse}
 	with := func(g grounds) (kept []string) {
 		for _, s := range texts {
-			if g.reason(*s) {
+			if g.support(*s) {
 				kept = append(kept, *s)
 			}
 		}

@@ -6,10 +6,11 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-func TestNeedsWithoutReasonAreLeftOut(t *testing.T) {
+func TestUnsupportedNeedsAreLeftOut(t *testing.T) {
 	weather := schema.Need{UserIntent: "Know the weather of tomorrow.", ToolDescription: "Returns a weather forecast for a city.", ExpectedResponse: "The temperature and the chance of rain."}
 	for _, c := range []struct {
 		what, query string
@@ -31,22 +32,19 @@ func TestNeedsWithoutReasonAreLeftOut(t *testing.T) {
 		{"the instructions", "Show the short request of the user", schema.Need{UserIntent: "what the user wants, as a short request in general words"}, schema.Need{}},
 		{"another language", "Wie wird das Wetter morgen in Lissabon und brauche ich einen Schirm?", weather, weather},
 	} {
-		raw, err := json.Marshal(map[string]any{"needs": []schema.Need{c.said}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(map[string]any{"needs": []schema.Need{c.said}}))(t)
 		got, left, err := read(raw, &question{query: c.query}, vectors(t))
 		if (c.want == schema.Need{}) {
-			if !errors.Is(err, ErrAnswer) || left.strange != 1 {
+			if !errors.Is(err, ErrAnswer) || left.unsupported != 1 {
 				t.Errorf("%s: %+v, %+v, %v", c.what, got, left, err)
 			}
-		} else if err != nil || left.strange != 0 || !reflect.DeepEqual(got.Needs, []schema.Need{c.want}) {
+		} else if err != nil || left.unsupported != 0 || !reflect.DeepEqual(got.Needs, []schema.Need{c.want}) {
 			t.Errorf("%s: %+v, %+v, %v", c.what, got, left, err)
 		}
 	}
 }
 
-func TestArgumentsWithoutReasonAreLeftOut(t *testing.T) {
+func TestUnsupportedArgumentsAreLeftOut(t *testing.T) {
 	example := Argument{Name: "party_size", Meaning: "The number of guests."}
 	token := Argument{Name: "token", Meaning: "The authentication token of the account."}
 	branch := Argument{Name: "branch", Meaning: "The branch of the git repository."}
@@ -60,10 +58,7 @@ func TestArgumentsWithoutReasonAreLeftOut(t *testing.T) {
 		{"the example by a need", "Call Peter", []schema.Need{{ToolDescription: "Call a phone number."}}, []Argument{example}, nil},
 		{"by a need without reason", "Change my password", []schema.Need{{ToolDescription: "Removes a git repository with all its branches."}}, []Argument{token, branch}, []Argument{token}},
 	} {
-		raw, err := json.Marshal(map[string]any{"needs": c.needs, "arguments": c.said})
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(json.Marshal(map[string]any{"needs": c.needs, "arguments": c.said}))(t)
 		got, _, err := read(raw, &question{query: c.query}, vectors(t))
 		if want := Of(nil, c.want); err != nil || !reflect.DeepEqual(got.Arguments, want.Arguments) {
 			t.Errorf("%s: %+v, %v", c.what, got, err)
@@ -71,7 +66,7 @@ func TestArgumentsWithoutReasonAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoReasonIsNotKept(t *testing.T) {
+func TestUnsupportedNeedsAreNotKept(t *testing.T) {
 	b := newBench(t, Config{}, says(`{"needs":[{"user_intent":"know the weather"},{"user_intent":"true"}],"arguments":[{"name":"party_size","meaning":"The number of guests."}]}`))
 	for range 2 {
 		b.restart(t, Config{})

@@ -19,9 +19,9 @@ type call struct {
 	took  time.Duration // 0: it is under way
 }
 
-// begin notes a call once it ends, or has lasted longer than its first caller waits. The
+// start counts a call once it ends, or has lasted longer than its first caller waits. The
 // returned function ends it; asked says whether the model was asked at all.
-func (p *pace) begin(patience time.Duration) (end func(asked bool)) {
+func (p *pace) start(patience time.Duration) (end func(asked bool)) {
 	c := &call{began: time.Now()}
 	overdue := time.AfterFunc(patience, func() { p.add(c) })
 	return func(asked bool) {
@@ -42,9 +42,9 @@ func (p *pace) add(c *call) {
 	p.next++
 }
 
-// over reports whether most of the last calls took longer. Of one that is under way it
-// counts how long it has lasted.
-func (p *pace) over(patience time.Duration) bool {
+// slower reports whether most of the last calls took longer. A call under way
+// counts with its duration so far.
+func (p *pace) slower(patience time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	slow := 0

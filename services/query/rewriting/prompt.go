@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -19,8 +19,8 @@ var instructions string
 //go:embed answer.json
 var answerSchema []byte
 
-// promptNumber counts the prompts that differ in intent; the hash beside it
-// tells apart those that differ at all.
+// promptNumber counts the prompts that differ in intent; the hash next to it distinguishes
+// prompts that differ at all.
 const promptNumber = 2
 
 // Prompt returns the version of the prompt: its number, and the beginning of
@@ -43,7 +43,7 @@ const (
 	maxAnswer      = 1500 // tokens
 )
 
-// message is what the model is shown, all of it data. JSON keeps each text
+// message is the data that the model sees. JSON keeps each text
 // within its quotes, whatever it holds.
 type message struct {
 	Query        string   `json:"query"`
@@ -95,24 +95,22 @@ func ask(q Query, near []schema.Entity) (question, error) {
 	}, err
 }
 
-// keyOf returns the tenant, and a hash of what decides the answer to a query.
+// keyOf returns the tenant and a hash of everything that determines the answer to a query.
 func keyOf(prompt, model string, q Query) (string, error) {
-	var scope []byte // its key is no text
+	var scope []byte // its key is not text
 	if q.Scope != nil {
 		scope = []byte(q.Scope.Key)
 	}
+	sorted := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 	decides, err := encode(struct {
 		Tenant, Prompt, Model, Query string
 		Scope                        []byte
 		Filters                      schema.Filters
-	}{q.Tenant, prompt, model, inOrder(q.Text), scope, sorted(q.Filters)})
+	}{q.Tenant, prompt, model, inOrder(q.Text), scope, schema.Filters{
+		Providers: sorted(q.Filters.Providers), Tags: sorted(q.Filters.Tags), IDs: sorted(q.Filters.IDs),
+		Kinds: slices.Compact(slices.Sorted(slices.Values(q.Filters.Kinds))),
+	}})
 	return fmt.Sprintf("%s.%x", q.Tenant, sha256.Sum256([]byte(decides))), err
-}
-
-// sorted returns filters in the one order of those that mean the same.
-func sorted(f schema.Filters) schema.Filters {
-	in := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
-	return schema.Filters{Providers: in(f.Providers), Tags: in(f.Tags), IDs: in(f.IDs)}
 }
 
 // suspected reports whether a document is not to be shown to a model: texts
@@ -123,7 +121,7 @@ func suspected(d *schema.Document) bool {
 	})
 }
 
-// inOrder returns a query in one of the forms that mean the same: NFC, every
+// inOrder returns a query in a canonical form: NFC, every
 // white space one space, none at the ends, nothing that no reader sees, and not
 // too long.
 func inOrder(query string) string { return text.Truncate(text.Line(query), maxQuery) }

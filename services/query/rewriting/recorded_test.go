@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/lab/dataset"
+	"github.com/toolstream/toolstream/internal/cli/dataset"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -17,10 +18,7 @@ func recorded(t *testing.T, name string) []dataset.Query {
 	if dir == "" {
 		t.Skip("TOOLSTREAM_DATA names no folder with data sets")
 	}
-	set, err := dataset.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := check.Value(dataset.Open(filepath.Join(dir, name)))(t)
 	all, err := set.Queries()
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d queries, %v", len(all), err)
@@ -35,11 +33,7 @@ func saidOf(t *testing.T, w *dataset.Rewritten) json.RawMessage {
 	for _, a := range w.Arguments {
 		arguments = append(arguments, Argument(a))
 	}
-	raw, err := json.Marshal(map[string]any{"needs": w.Needs, "arguments": arguments})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return check.Value(json.Marshal(map[string]any{"needs": w.Needs, "arguments": arguments}))(t)
 }
 
 // TestRecordedRewritesAreTaken has nearly all that a good model said pass, and most of
@@ -57,7 +51,7 @@ func TestRecordedRewritesAreTaken(t *testing.T) {
 			for i, q := range all {
 				r := all[(i+c.off)%len(all)].Rewritten
 				got, left, err := read(saidOf(t, r), &question{query: inOrder(q.Text)}, vectors(t))
-				if c.off == 0 && (set == "apibank" && left.values != 0 || err != nil && len(q.Rewritten.Needs) > 0 && left.strange == 0) {
+				if c.off == 0 && (set == "apibank" && left.values != 0 || err != nil && len(q.Rewritten.Needs) > 0 && left.unsupported == 0) {
 					t.Errorf("%s %s: %+v, %v", set, q.ID, left, err)
 				}
 				said, kept = said+min(maxNeeds, len(Of(r.Needs, nil).Needs)), kept+len(got.Needs)

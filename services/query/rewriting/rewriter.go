@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/policy"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -31,21 +31,21 @@ type Index interface {
 // default.
 type Config struct {
 	Parallel     int           // calls under way; a query that would need one more goes without; 32
-	Keep         time.Duration // for which an answer serves; Keep
-	KeepFailures time.Duration // for which a failure does; 10 s
+	Keep         time.Duration // lifetime of an answer; Keep
+	KeepFailures time.Duration // lifetime of a failure; 10 s
 	Answers      int           // answers and failures that are in memory, some 2 KiB each; 8192
 	Failed       int           // answers kept that could not be used; 128
 }
 
-// Keep is how long an answer serves. What a query is after changes slowly: the tools that
-// it finds are looked up anew each time.
+// Keep is the lifetime of an answer. The intent of a query changes slowly: the tools that
+// it finds are looked up each time.
 const Keep = 24 * time.Hour
 
-// Deps are what a Rewriter works with.
+// Deps are the dependencies of a Rewriter.
 type Deps struct {
 	Index      Index
 	Model      llm.Model
-	Vectors    topic.Vectors // by which its answers are compared with queries; without, words decide
+	Vectors    llm.Vectors // compare its answers with queries; optional: without them words decide
 	Answers    Answers
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -96,12 +96,12 @@ func (r *Rewriter) Run(ctx context.Context) error {
 	return nil
 }
 
-// Query is what is to be rewritten, and for whom.
+// Query is a query to rewrite, for a tenant and scope.
 type Query struct {
 	Tenant  string
 	Text    string
-	Scope   *policy.Scope  // what the model may see of the catalogue: what the caller may find
-	Filters schema.Filters // and of that
+	Scope   *policy.Scope  // of the caller: limits the tools that the model may see
+	Filters schema.Filters // also apply to the tools that the model may see
 }
 
 // The failures without an answer of the model.
@@ -111,13 +111,14 @@ var (
 	errBusy = errors.New("rewriting: too many calls are under way")
 )
 
-// Rewrite returns what a query is after. It waits as long as ctx lasts and no longer, and
+// Rewrite returns the needs and arguments in a query. It waits as long as ctx lasts and no longer, and
 // not at all for a model that lately takes longer. A call that it started goes on, for
 // other queries. After any error the query is searched as it is.
 func (r *Rewriter) Rewrite(ctx context.Context, q Query) (Rewritten, error) {
 	began := time.Now()
 	out, err := r.rewrite(ctx, q)
-	r.metrics.done(out, err, time.Since(began))
+	r.metrics.outcomes.WithLabelValues(outcomeOf(out, err)).Inc()
+	r.metrics.seconds.Observe(time.Since(began).Seconds())
 	return out, err
 }
 
@@ -127,14 +128,17 @@ func (r *Rewriter) rewrite(ctx context.Context, q Query) (Rewritten, error) {
 		return Rewritten{}, err
 	}
 	if known, ok := r.cache.get(ctx, key); ok {
-		return known.again()
+		return known.cached()
 	}
 	if err := ctx.Err(); err != nil {
 		return Rewritten{}, fmt.Errorf("%w: %w", errLate, err)
 	}
-	patience := patienceOf(ctx)
+	patience := time.Duration(math.MaxInt64) // how long the caller waits
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = time.Until(deadline)
+	}
 	call := r.calls.DoChan(key, func() (any, error) { return r.call(ctx, patience, key, q) })
-	if r.pace.over(patience) {
+	if r.pace.slower(patience) {
 		return Rewritten{}, errSlow
 	}
 	select {
@@ -146,18 +150,10 @@ func (r *Rewriter) rewrite(ctx context.Context, q Query) (Rewritten, error) {
 	}
 }
 
-// patienceOf returns how long a caller waits.
-func patienceOf(ctx context.Context) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		return time.Until(deadline)
-	}
-	return math.MaxInt64
-}
-
 // call asks the model and keeps the outcome. It takes the values of ctx, not its end.
 func (r *Rewriter) call(ctx context.Context, patience time.Duration, key string, q Query) (Rewritten, error) {
-	if known, ok := r.cache.here(key); ok { // answered since it was looked up
-		return known.again()
+	if known, ok := r.cache.inMemory(key); ok { // answered since it was looked up
+		return known.cached()
 	}
 	select {
 	case r.slots <- struct{}{}:
@@ -176,16 +172,16 @@ func (r *Rewriter) call(ctx context.Context, patience time.Duration, key string,
 	if err != nil {
 		return Rewritten{}, err
 	}
-	end := r.pace.begin(patience)
+	end := r.pace.start(patience)
 	answer, err := r.deps.Model.Complete(ctx, asked.Request)
 	end(!unasked(err))
 	if err != nil {
-		r.failure(key, q, err, textOf(err))
+		r.failure(key, q, err, "")
 		return Rewritten{}, err
 	}
 	out, left, err := read(answer.JSON, &asked, r.deps.Vectors)
 	r.metrics.withheld.Add(float64(left.values))
-	r.metrics.strange.Add(float64(left.strange))
+	r.metrics.unsupported.Add(float64(left.unsupported))
 	if err != nil {
 		r.failure(key, q, err, string(answer.JSON))
 		if errors.Is(err, errNothing) {
@@ -204,41 +200,41 @@ func unasked(err error) bool {
 }
 
 // failure keeps a failure for a moment, so that the same query does not wait for it
-// again, and an answer that cannot be used for work on the prompt. A failure without a
-// call costs nothing and is not kept.
+// again, and an answer that cannot be used, or that came with the error, for work on the
+// prompt. A failure without a call costs nothing and is not kept.
 func (r *Rewriter) failure(key string, q Query, err error, answer string) {
 	if unasked(err) || r.life.Err() != nil {
 		return
 	}
-	r.cache.fail(key, withoutText(err), r.cfg.KeepFailures)
+	kept := err
+	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Text != "" {
+		answer = e.Text
+		slim := *e
+		slim.Text = "" // the list of failures keeps it
+		kept = &slim
+	}
+	r.cache.near.Add(key, outcome{err: kept, until: time.Now().Add(r.cfg.KeepFailures)})
 	if answer == "" {
 		return
 	}
-	r.failed.add(Failed{
+	r.failed.mu.Lock()
+	defer r.failed.mu.Unlock()
+	r.failed.list = append(r.failed.list, Failed{
 		tenant: q.Tenant, Time: time.Now().UTC(), Query: inOrder(q.Text), Prompt: r.prompt, Model: r.deps.Model.Name(),
 		Reason: err.Error(), Answer: text.Truncate(answer, llm.MaxKept),
 	})
-}
-
-// withoutText returns an error without the answer that came with it, which the list of
-// failures keeps.
-func withoutText(err error) error {
-	e := (*llm.Error)(nil)
-	if !errors.As(err, &e) || e.Text == "" {
-		return err
-	}
-	slim := *e
-	slim.Text = ""
-	return &slim
-}
-
-// textOf returns the answer that came with an error.
-func textOf(err error) string {
-	if e := (*llm.Error)(nil); errors.As(err, &e) {
-		return e.Text
-	}
-	return ""
+	r.failed.list = slices.Delete(r.failed.list, 0, max(0, len(r.failed.list)-r.failed.limit))
 }
 
 // Failed returns the last answers of a tenant that could not be used, newest first.
-func (r *Rewriter) Failed(tenant string) []Failed { return r.failed.of(tenant) }
+func (r *Rewriter) Failed(tenant string) []Failed {
+	r.failed.mu.Lock()
+	defer r.failed.mu.Unlock()
+	out := []Failed{}
+	for _, failed := range slices.Backward(r.failed.list) {
+		if failed.tenant == tenant {
+			out = append(out, failed)
+		}
+	}
+	return out
+}

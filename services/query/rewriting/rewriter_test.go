@@ -13,9 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/llm"
-	"github.com/toolstream/toolstream/internal/policy"
+	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -44,27 +45,28 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 		}
 		ask("the same filters", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Tags: []string{"y", "x", "y"}}}, 2, true)
 		ask("a filter of another kind", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Providers: []string{"x", "y"}}}, 3, false)
-		ask("other query", query("the rain"), 4, false)
-		ask("other tenant", Query{Tenant: "u", Text: "the weather"}, 5, false)
-		if got, want := b.outcomes(t), map[string]float64{"llm": 5, "cache": 4}; !maps.Equal(got, want) {
+		ask("only tools", Query{Tenant: "t", Text: "the weather", Filters: schema.Filters{Kinds: []schema.Kind{schema.KindTool}}}, 4, false)
+		ask("other query", query("the rain"), 5, false)
+		ask("other tenant", Query{Tenant: "u", Text: "the weather"}, 6, false)
+		if got, want := b.outcomes(t), map[string]float64{"llm": 6, "cache": 4}; !maps.Equal(got, want) {
 			t.Errorf("counted %v, want %v", got, want)
 		}
 		time.Sleep(30 * time.Second)
 		b.restart(t, Config{Keep: time.Minute})
-		ask("after a restart", query("the weather"), 5, true)
-		b.answers.err = errors.New("away")
-		ask("from memory", query("the weather"), 5, true)
-		ask("without the store", query("the wind"), 6, false)
-		ask("again without the store", query("the wind"), 6, true)
+		ask("after a restart", query("the weather"), 6, true)
+		b.answers.Fail(errors.New("away"))
+		ask("from memory", query("the weather"), 6, true)
+		ask("without the store", query("the wind"), 7, false)
+		ask("again without the store", query("the wind"), 7, true)
 		if log := b.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "not shared") || !strings.Contains(log, "away") {
 			t.Errorf("logged %s", log)
 		}
-		b.answers.err = nil
+		b.answers.Fail(nil)
 		time.Sleep(30 * time.Second)
-		ask("after its time", query("the weather"), 7, false)
+		ask("after its time", query("the weather"), 8, false)
 		b.restart(t, Config{Keep: time.Minute})
 		b.model.name = "other"
-		ask("another model", query("the weather"), 8, false)
+		ask("another model", query("the weather"), 9, false)
 	})
 }
 
@@ -72,13 +74,10 @@ func TestARewriteIsPaidForOnce(t *testing.T) {
 // the same: it says of tools that are hidden from others what they do and take.
 func TestARewriteIsInTheScopeOfItsCaller(t *testing.T) {
 	b := newBench(t, Config{}, says(good))
-	p, err := policy.New("1", []policy.Grant{
+	p := check.Value(policy.New("1", []policy.Grant{
 		{Effect: policy.Allow, Action: policy.Find, On: "tag:a", To: "subject:anna"},
 		{Effect: policy.Allow, Action: policy.Find, On: "tag:b", To: "subject:bert"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	of := func(subject string) Query {
 		return Query{Tenant: "t", Text: "the weather", Scope: p.Scope(identity.Caller{Tenant: "t", Subject: subject}, policy.Find)}
 	}
@@ -259,9 +258,7 @@ func TestRunEndsCalls(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		check.OK(t, <-ended)
 		if err := <-answer; !errors.Is(err, context.Canceled) {
 			t.Errorf("the call ended with %v", err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// Rewritten is what a query is after. It is shared and never changed.
+// Rewritten is the needs and arguments in a query. It is shared and never changed.
 type Rewritten struct {
 	Needs     []schema.Need
 	Arguments map[string]string // name to meaning

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
 // values are the concrete values that can be told in a query by how they are
@@ -27,8 +27,8 @@ var (
 	withDigits = regexp.MustCompile(`[A-Za-z0-9_.:,/+%#*()@-]*\p{Nd}[A-Za-z0-9_.:,/+%#*()@-]*`)
 )
 
-// valuesOf finds the values of a query. Words that the catalogue itself uses in
-// what is shown of it are no names of a user's things.
+// valuesOf finds the values of a query. Words in the
+// descriptions that are shown to the model are not names of a user's things.
 func valuesOf(query, shown string) values {
 	query = norm.NFKC.String(query)
 	v := values{numbers: numbersOf(query), names: map[string]bool{}}
@@ -42,7 +42,9 @@ func valuesOf(query, shown string) values {
 	for _, w := range wordsOf(shown) {
 		catalogue[w.text] = true
 	}
-	v.addNames(wordsOf(query), catalogue, nounsAreNames(query))
+	languages, _ := text.Detect(text.Words(query))
+	nounsAreNames := languages[text.English.Script()] == "de" // every noun is capitalised
+	v.addNames(wordsOf(query), catalogue, nounsAreNames)
 	return v
 }
 
@@ -52,8 +54,8 @@ func (v *values) add(phrase string) {
 	}
 }
 
-// addNames adds the runs of capitalised words. Where every noun is capitalised,
-// one such word alone is no name.
+// addNames adds the runs of capitalised words. If every noun is capitalised,
+// one such word alone is not a name.
 func (v *values) addNames(words []word, catalogue map[string]bool, nouns bool) {
 	for i := 0; i < len(words); {
 		end := i
@@ -77,8 +79,8 @@ func (v *values) addNames(words []word, catalogue map[string]bool, nouns bool) {
 	}
 }
 
-// in reports whether a text holds one of the values. A word that begins a
-// sentence is capitalised anyway, so it is no name there.
+// in reports whether a text contains any of the values. The first word of a sentence is
+// capitalised anyway, so it is not a name there.
 func (v *values) in(s string) bool {
 	s = norm.NFKC.String(s)
 	lower := strings.ToLower(s)
@@ -156,11 +158,4 @@ func wordsOf(s string) []word {
 		}
 	}
 	return out
-}
-
-// nounsAreNames reports whether a text is in a language that capitalises every
-// noun.
-func nounsAreNames(s string) bool {
-	languages, _ := text.Detect(text.Words(s))
-	return languages[text.English.Script()] == "de"
 }

@@ -1,60 +1,41 @@
-package query
+package search
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// parameters names the candidate's matches. It names none where the hit is a provider,
-// whose parameters they are not, or where the document changed between the index's
-// answer and the catalogue's.
-func (sr *search) parameters(q rewritten, h ranking.Hit, params []schema.Parameter) []schema.ParameterMatch {
-	c := h.By.Candidate
-	if h.Ref != c.Ref || len(c.Matches) > len(params) {
-		return nil
-	}
-	out := make([]schema.ParameterMatch, 0, len(c.Matches))
-	for i, m := range c.Matches {
-		argument := ""
-		if i < len(c.BestArg) && c.BestArg[i] >= 0 && c.BestArg[i] < len(q.arguments) {
-			argument = q.arguments[c.BestArg[i]].name
-		}
-		out = append(out, schema.ParameterMatch{
-			Name:     params[i].Name,
-			Required: m.Required,
-			Argument: argument,
-			Match:    m.Score,
-			Penalty:  sr.model.Missing(m, h.By.Unit),
-		})
-	}
-	return out
-}
-
-// explain takes a score apart: bias and terms less the penalty are the score.
-func (sr *search) explain(r *ranking.Ranked, matches []schema.ParameterMatch) *schema.Explanation {
+// explain takes a score apart, bias and terms less the penalty, and says what moved the hit.
+func explain(m *fusion.Model, q query, h ranking.Hit, ranked *ordered, matches []schema.ParameterMatch, doc *schema.Document, missing []string) *schema.Explanation {
 	e := &schema.Explanation{
-		Weights:    sr.model.Version,
-		Features:   r.Features.ByName(),
+		Weights:    m.Version,
+		Features:   h.By.Features.ByName(),
 		Terms:      map[string]float64{},
-		Bias:       sr.model.Bias,
-		Penalty:    r.Penalty,
-		Parts:      sr.model.Parts(&r.Features, r.Penalty),
+		Bias:       m.Bias,
+		Penalty:    h.By.Penalty,
+		Parts:      m.Parts(&h.By.Features, h.By.Penalty),
 		Parameters: matches,
 	}
-	for i, x := range r.Features {
-		if term := sr.model.Features[i] * x; term != 0 {
+	for i, x := range h.By.Features {
+		if term := m.Features[i] * x; term != 0 {
 			e.Terms[fusion.Feature(i).String()] = term
 		}
 	}
+	if move, ok := ranked.moves[h.By.Ref]; ok {
+		e.Reranking = &move
+	}
+	if clicks, ok := ranked.clicks[h.By.Ref]; ok {
+		e.Clicks = &clicks
+	}
+	e.Summary = sentences(q, h, doc, e, missing)
 	return e
 }
 
@@ -65,8 +46,8 @@ const (
 	maxNamed     = 4
 )
 
-// sentences says in words, the most important first, why a hit stands in the answer.
-func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Explanation, missing []string) []string {
+// sentences says in words, the most important first, why a hit is in the answer.
+func sentences(q query, h ranking.Hit, doc *schema.Document, e *schema.Explanation, missing []string) []string {
 	terms := map[string]float64{} // summed by kind
 	for name, term := range e.Terms {
 		for _, kind := range []string{".lexical.", ".dense."} {
@@ -93,7 +74,11 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 	if c := e.Clicks; c != nil && c.From != c.To {
 		say(true, "moved from place %d to %d: %s", c.From, c.To, clicked(c.LogOdds))
 	}
-	fields := matchedWords(q.words(), doc)
+	texts := []string{q.text}
+	for _, n := range q.needs {
+		texts = append(texts, whole(n))
+	}
+	fields := matchedWords(significant(strings.Join(texts, ". ")), doc)
 	say(len(fields) > 0, "matches %s", strings.Join(fields, ", "))
 	say(e.Features[fusion.RelatedProviderName.String()] > .5, "is of a provider that the query names")
 	say(e.Terms[fusion.QueryVerb.String()] < 0, "does something else: by its name it is for another kind of action")
@@ -101,7 +86,12 @@ func sentences(q rewritten, h ranking.Hit, doc *schema.Document, e *schema.Expla
 	if len(q.arguments) > 0 {
 		say(len(missing) > 0, "needs %s, which you did not give", enumerate(quoted(missing)))
 	} else {
-		required := requiredOf(doc)
+		var required []string
+		for _, p := range doc.Parameters {
+			if p.Required {
+				required = append(required, p.Name)
+			}
+		}
 		say(len(required) > 0, "needs %s", enumerate(quoted(required)))
 	}
 	say(e.Terms[fusion.UsageSimilar.String()] > 0, "was used for queries like this one")
@@ -138,40 +128,6 @@ func clicked(logOdds float64) string {
 	return "users of the same query moved others"
 }
 
-// placeByRef returns the place of each result of a ranking, from 1.
-func placeByRef(rs []ranking.Ranked) map[schema.Ref]int {
-	places := make(map[schema.Ref]int, len(rs))
-	for i := range rs {
-		places[rs[i].Ref] = i + 1
-	}
-	return places
-}
-
-// reordered reports whether two rankings of the same differ.
-func reordered(before, after []ranking.Ranked) bool {
-	for i := range before {
-		if before[i].Ref != after[i].Ref {
-			return true
-		}
-	}
-	return false
-}
-
-// movedByClicks says how a ranking was reordered by clicks, from these places on.
-func movedByClicks(from map[schema.Ref]int, after []ranking.Ranked, uses ranking.UsageStats) map[schema.Ref]schema.Clicks {
-	out := map[schema.Ref]schema.Clicks{}
-	for i := range after {
-		c := schema.Clicks{From: from[after[i].Ref], To: i + 1}
-		if after[i].Kind == schema.KindTool {
-			c.LogOdds = uses.ClickLogOdds(after[i].ID)
-		}
-		if c.LogOdds != 0 || c.From != c.To {
-			out[after[i].Ref] = c
-		}
-	}
-	return out
-}
-
 // enumerate joins a few items as a sentence does, and counts the others.
 func enumerate(items []string) string {
 	switch n := len(items); {
@@ -194,15 +150,6 @@ func quoted(names []string) []string {
 	return out
 }
 
-func requiredOf(doc *schema.Document) (names []string) {
-	for i := range doc.Parameters {
-		if doc.Parameters[i].Required {
-			names = append(names, doc.Parameters[i].Name)
-		}
-	}
-	return names
-}
-
 // matchedWords says which words of a query a document has, each in the field that comes
 // first: `"rain" and "tomorrow" in its description`.
 func matchedWords(query []string, doc *schema.Document) []string {
@@ -220,7 +167,10 @@ func matchedWords(query []string, doc *schema.Document) []string {
 	said := map[string]bool{} // stems
 	var out []string
 	for _, f := range fields {
-		has := contentWords(f.text)
+		has := map[string]bool{} // stems
+		for _, word := range significant(f.text) {
+			has[text.Stem(word)] = true
+		}
 		var words []string
 		for _, word := range query {
 			if stem := text.Stem(word); has[stem] && !said[stem] {
@@ -235,28 +185,12 @@ func matchedWords(query []string, doc *schema.Document) []string {
 	return out
 }
 
-// words returns the words of a query that say something, each once and as they were
-// typed, and after them those of its needs.
-func (q rewritten) words() []string {
-	texts := []string{q.text}
-	for _, n := range q.needs {
-		texts = append(texts, whole(n))
-	}
+// significant returns the words of a text that say something, as they were typed.
+func significant(s string) []string {
 	var words []string
-	for _, token := range text.Tokens(strings.Join(texts, ". ")) {
-		if !text.StopWord(token) && !text.Filler(token) && !slices.Contains(words, token) {
-			words = append(words, token)
-		}
-	}
-	return words
-}
-
-// contentWords returns the stems of a text's words, without words that say nothing.
-func contentWords(s string) map[string]bool {
-	words := map[string]bool{}
 	for _, token := range text.Tokens(s) {
 		if !text.StopWord(token) && !text.Filler(token) {
-			words[text.Stem(token)] = true
+			words = append(words, token)
 		}
 	}
 	return words

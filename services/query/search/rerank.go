@@ -1,4 +1,4 @@
-package query
+package search
 
 import (
 	"cmp"
@@ -7,9 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/ranking"
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/rerank"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -25,18 +24,18 @@ type Scorer interface {
 // maxExtended bounds the extended list.
 const maxExtended = 50
 
-// maxJudged bounds what a cross-encoder reads of a tool, in bytes: few read more
-// than 512 tokens.
+// maxJudged bounds the bytes of a tool that a cross-encoder reads: few read more than 512
+// tokens.
 const maxJudged = 2 << 10
 
 // reranked is a ranking in its new order, and how it came about.
 type reranked struct {
 	ranked    []ranking.Ranked
 	algorithm rerank.Algorithm
-	evidence  rerank.Evidence                 // of whether one owner answers the query, and
-	single    float64                         // the probability of it, where that decides
-	relevance map[schema.Ref]float64          // by the cross-encoder, of what it judged
-	moves     map[schema.Ref]schema.Reranking // of everything; only where it is to be explained
+	evidence  rerank.Evidence                 // that one owner answers the query; in mode auto
+	single    float64                         // the probability of it
+	relevance map[schema.Ref]float64          // by the cross-encoder, if it judged the tool
+	moves     map[schema.Ref]schema.Reranking // of all results; only if they are explained
 }
 
 // place is a place of a ranking.
@@ -44,56 +43,54 @@ type place struct {
 	ranking.Ranked
 	item      rerank.Item
 	from      int      // by the score, from 1
-	relevance *float64 // by the cross-encoder, of what it judged
+	relevance *float64 // by the cross-encoder, if it judged the tool
 }
 
-// reranking returns how a search wants its results to be reordered.
-func (s *Service) reranking(sr *search) schema.Rerank { return cmp.Or(sr.req.Rerank, s.cfg.Rerank) }
-
-// Rerank returns a ranking of a step of Retrieve in the order that Search would show it
-// in, and the evidence of whether one owner answers the query, where that decides. It is
-// for evaluation and training, and fails where any part does not answer.
-func (s *Service) Rerank(ctx context.Context, req schema.SearchRequest, m *fusion.Model, usage *ranking.Usage, step Step, ranked []ranking.Ranked) ([]ranking.Ranked, rerank.Evidence, error) {
-	index, release := s.snapshot()
-	defer release()
-	sr := &search{tenant: step.lookup.Tenant, req: req, index: index, model: m, usage: usage}
-	out := s.rerank(ctx, sr, parse(req), schema.RankTools, step, ranked)
-	if without := sr.parts.names(); len(without) > 0 {
-		return nil, out.evidence, fmt.Errorf("query %q: without %v", schema.Quote(req.Query), without)
-	}
-	return out.ranked, out.evidence, nil
+// reranker reorders a ranking of a search.
+type reranker struct {
+	*request
+	query string
+	step  Step // whose candidates are ranked
 }
 
 // rerank puts a ranking into the order of ToolRerank (arXiv 2403.06551), after the
 // cross-encoder has judged it, if there is one. Tools without a provider are not
 // reordered by providers, and a ranking of providers stays as it is.
-func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank schema.Rank, step Step, ranked []ranking.Ranked) reranked {
-	out := reranked{ranked: ranked}
-	mode := s.reranking(sr)
+func (rq *request) rerank(ctx context.Context, q query, rank schema.Rank, step Step, ranked []ranking.Ranked) reranked {
 	owned := slices.ContainsFunc(ranked, func(r ranking.Ranked) bool { return r.Kind == schema.KindTool && r.Provider != "" })
-	if len(ranked) == 0 || mode == schema.RerankOff || rank == schema.RankProviders || !owned && s.deps.Scorer == nil {
-		return out
+	if len(ranked) == 0 || rq.req.Rerank == schema.RerankOff || rank == schema.RankProviders || !owned && rq.deps.Scorer == nil {
+		return reranked{ranked: ranked}
 	}
-	ctx, st := s.stage(ctx, "rerank")
+	ctx, st := rq.stage(ctx, "rerank")
 	defer st.end(nil)
-	kept, cut := s.truncate(placesOf(sr, ranked))
-	judging, cancel := budgeted(ctx, s.cfg.ScoreBudget)
+	judging, cancel := budgeted(ctx, rq.cfg.ScoreBudget)
 	defer cancel()
-	j := judge{Service: s, sr: sr, query: q.text}
-	judged := s.deps.Scorer != nil && j.judge(judging, kept)
+	r := reranker{rq, q.text, step}
+
+	var out reranked
+	limits := &rq.cfg.Reranking
+	var kept, cut []place
+	for i, p := range placesOf(ranked, rq.usage) {
+		if p.item.Cut = !limits.Keeps(i, p.item.Seen); p.item.Cut {
+			cut = append(cut, p)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	judged := rq.deps.Scorer != nil && r.judge(judging, kept)
 	switch {
 	case !owned:
-	case mode == schema.RerankAuto:
-		classifier := &s.cfg.Reranking.Classifier
+	case rq.req.Rerank == schema.RerankAuto:
 		if out.evidence = rerank.EvidenceOf(itemsOf(kept)); out.evidence.Needs > 0 {
-			out.single, out.algorithm = classifier.Single(out.evidence), classifier.Choose(out.evidence)
+			out.single, out.algorithm = limits.Classifier.Single(out.evidence), limits.Classifier.Choose(out.evidence)
 		}
 	default:
-		out.algorithm = rerank.Algorithm(mode)
+		out.algorithm = rerank.Algorithm(rq.req.Rerank)
 	}
+
 	best, places := kept[0].item.Score, kept
 	for _, p := range cut { // in the order of their places, which they keep
-		if judged { // nobody judged it
+		if judged { // the cross-encoder did not judge it
 			p.item.Score = places[p.from-2].item.Score
 		}
 		places = slices.Insert(places, p.from-1, p)
@@ -101,175 +98,61 @@ func (s *Service) rerank(ctx context.Context, sr *search, q rewritten, rank sche
 	calibrate(places, best)
 	found := len(places)
 	if out.algorithm == rerank.Single {
-		more := s.extend(ctx, sr, step, places)
-		if len(more) > 0 && (!judged || j.judge(judging, more)) {
+		more := r.extend(ctx, places)
+		if len(more) > 0 && (!judged || r.judge(judging, more)) {
 			calibrate(more, best)
-			places = slices.DeleteFunc(places, func(p place) bool { return among(more, p.Ref) })
+			places = slices.DeleteFunc(places, func(p place) bool {
+				return slices.ContainsFunc(more, func(m place) bool { return m.Ref == p.Ref })
+			})
 			found = len(places)
 			places = append(places, more...)
 		}
 	}
-	out.take(s.reorder(out.algorithm, places, found), places, sr.req.Explain)
+	r.arrange(&out, places, found)
 	return out
 }
 
-// reorder returns the order of an algorithm; from the position extended on it is of the
-// extended list.
-func (s *Service) reorder(a rerank.Algorithm, places []place, extended int) []rerank.Place {
-	switch a {
-	case rerank.Single:
-		return s.cfg.Reranking.Single(itemsOf(places), extended)
-	case rerank.Multi:
-		return s.cfg.Reranking.Multi(itemsOf(places))
-	}
-	order := make([]rerank.Place, len(places))
-	for i := range order {
-		order[i].At = i
-	}
-	return order
-}
-
-// take puts places into an order, and says of each how it moved if that is to be
-// explained.
-func (r *reranked) take(order []rerank.Place, places []place, explain bool) {
-	r.ranked = make([]ranking.Ranked, len(order))
-	r.relevance, r.moves = map[schema.Ref]float64{}, map[schema.Ref]schema.Reranking{}
-	for to, at := range order {
-		p := &places[at.At]
-		r.ranked[to] = p.Ranked
-		if p.relevance != nil {
-			r.relevance[p.Ref] = *p.relevance
-		}
-		if explain {
-			r.moves[p.Ref] = schema.Reranking{
-				Algorithm: cmp.Or(schema.Rerank(r.algorithm), schema.RerankOff), Single: r.single,
-				Calibrated: p.item.Score, From: p.from, To: to + 1, Why: string(at.Why),
-			}
-		}
-	}
-}
-
-// placesOf returns a ranking as it is reordered. A tool is seen if one of its provider's
-// was used.
-func placesOf(sr *search, ranked []ranking.Ranked) []place {
+// placesOf returns a ranking as it is reordered. A tool is seen if any tool of its provider was
+// used.
+func placesOf(ranked []ranking.Ranked, usage *ranking.Usage) []place {
 	places := make([]place, len(ranked))
 	seen := map[string]bool{}
 	for i, r := range ranked {
 		item := rerank.Item{ID: r.ID, Owner: ranking.Owner(&r.Candidate), Score: r.Score, Needs: r.Needs, Vector: r.Vector}
 		places[i] = place{Ranked: r, item: item, from: i + 1}
-		seen[item.Owner] = seen[item.Owner] || sr.usage.Used(r.ID)
+		seen[item.Owner] = seen[item.Owner] || usage.Used(r.ID)
 	}
 	for i := range places {
 		it := &places[i].item
 		it.Seen = seen[it.Owner]
 		if it.Owner == "" {
-			it.Seen = sr.usage.Used(it.ID)
+			it.Seen = usage.Used(it.ID)
 		}
 	}
 	return places
 }
 
-// itemsOf returns places as package rerank sees them.
-func itemsOf(places []place) []rerank.Item {
-	items := make([]rerank.Item, len(places))
-	for i := range places {
-		items[i] = places[i].item
-	}
-	return items
-}
-
-// truncate divides places into those that are reordered and the rest.
-func (s *Service) truncate(places []place) (kept, cut []place) {
-	for i := range places {
-		p := &places[i]
-		if p.item.Cut = !s.cfg.Reranking.Keeps(i, p.item.Seen); p.item.Cut {
-			cut = append(cut, *p)
-		} else {
-			kept = append(kept, *p)
-		}
-	}
-	return kept, cut
-}
-
-// calibrate gives places scores that thresholds can be compared with.
-func calibrate(places []place, best float64) {
-	for i := range places {
-		places[i].item.Score = rerank.Calibrate(places[i].item.Score, best)
-	}
-}
-
-func among(places []place, ref schema.Ref) bool {
-	return slices.ContainsFunc(places, func(p place) bool { return p.Ref == ref })
-}
-
-// extend returns the extended list: of clear owners that are unseen, the tools of the
-// library that are not among those reordered, scored as what was found. It is empty where
-// the index does not answer.
-func (s *Service) extend(ctx context.Context, sr *search, step Step, places []place) []place {
-	owners := s.cfg.Reranking.Unseen(itemsOf(places))
-	if len(owners) == 0 {
-		return nil
-	}
-	l := step.lookup
-	l.Exclude = slices.Concat(l.Exclude, l.Behind)
-	l.Kinds, l.Filters.Providers = []schema.Kind{schema.KindTool}, owners // which the filters let through, or they were not found
-	l.Model, l.Also, l.Rerank = *sr.model, nil, false
-	l.N = s.cfg.Reranking.KeepUnseen + maxExtended
-	library, err := s.find(ctx, sr, l)
+// judge orders places by the Scorer's scores. Without an answer before ctx ends they keep their
+// order, and it returns false.
+func (r *reranker) judge(ctx context.Context, places []place) bool {
+	scores, err := r.score(ctx, places)
+	r.scoring.LogChange(ctx, r.deps.Logger, err, "query: the cross-encoder does not answer, results stay in the order of their scores", "query: the cross-encoder answers again")
 	if err != nil {
-		sr.parts.without(degradedRerank)
-		return nil
-	}
-	known := map[schema.Ref]bool{}
-	for i := range step.Candidates {
-		known[step.Candidates[i].Ref] = true
-	}
-	wanted, candidates := map[schema.Ref]bool{}, slices.Clone(step.Candidates)
-	for _, c := range library {
-		wanted[c.Ref] = !slices.ContainsFunc(places, func(p place) bool { return p.Ref == c.Ref && !p.item.Cut })
-		if !known[c.Ref] {
-			candidates = append(candidates, c)
-		}
-	}
-	var more []place
-	for _, p := range placesOf(sr, ranking.Rank(candidates, sr.model, step.Signals)) {
-		if wanted[p.Ref] && len(more) < maxExtended {
-			more = append(more, p)
-		}
-	}
-	return more
-}
-
-// judge lets the Scorer of a search judge places.
-type judge struct {
-	*Service
-	sr    *search
-	query string
-}
-
-// judge orders places by what the Scorer says, within ctx. Without an answer in time they
-// stay as they were, and it returns false.
-func (j *judge) judge(ctx context.Context, places []place) bool {
-	says, err := j.score(ctx, j.sr, j.query, places)
-	j.scoring.Note(ctx, j.deps.Logger, err, "query: the cross-encoder does not answer, results stay in the order of their scores", "query: the cross-encoder answers again")
-	if err != nil {
-		j.sr.parts.without(degradedRerank)
+		r.degraded.add(degradedRerank)
 		return false
 	}
 	for i := range places {
-		p := &places[i]
-		p.relevance = &says[i]
-		p.item.Score = says[i]
+		places[i].relevance, places[i].item.Score = &scores[i], scores[i]
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.item.Score, a.item.Score) })
 	return true
 }
 
 // score returns the cross-encoder's scores of some places.
-func (s *Service) score(ctx context.Context, sr *search, query string, places []place) ([]float64, error) {
+func (r *reranker) score(ctx context.Context, places []place) ([]float64, error) {
 	texts := make([]string, len(places))
 	for i := range places {
-		e, _, _, err := sr.index.Catalogue.Get(ctx, places[i].Ref, sr.scope)
+		e, _, _, err := r.index.Catalogue.Get(ctx, places[i].Ref, r.scope)
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +160,7 @@ func (s *Service) score(ctx context.Context, sr *search, query string, places []
 	}
 	var scores []float64
 	var err error
-	sr.turn.away(s.deps.ScoresElsewhere, func() { scores, err = s.deps.Scorer.Score(ctx, query, texts) })
+	r.withoutSlot(r.deps.ScoresElsewhere, func() { scores, err = r.deps.Scorer.Score(ctx, r.query, texts) })
 	if err != nil {
 		return nil, err
 	}
@@ -290,4 +173,89 @@ func (s *Service) score(ctx context.Context, sr *search, query string, places []
 		}
 	}
 	return scores, nil
+}
+
+// itemsOf returns places as package rerank sees them.
+func itemsOf(places []place) []rerank.Item {
+	items := make([]rerank.Item, len(places))
+	for i := range places {
+		items[i] = places[i].item
+	}
+	return items
+}
+
+// calibrate gives places scores that thresholds can be compared with.
+func calibrate(places []place, best float64) {
+	for i := range places {
+		places[i].item.Score = rerank.Calibrate(places[i].item.Score, best)
+	}
+}
+
+// extend returns the extended list: the remaining tools in the library of unseen clear owners,
+// scored as the candidates are. It is empty if the index does not answer.
+func (r *reranker) extend(ctx context.Context, places []place) []place {
+	owners := r.cfg.Reranking.Unseen(itemsOf(places))
+	if len(owners) == 0 {
+		return nil
+	}
+	l := r.step.lookup
+	l.Exclude = slices.Concat(l.Exclude, l.Behind)
+	l.Kinds, l.Filters.Providers = []schema.Kind{schema.KindTool}, owners // the filters admit them: they were found
+	l.Model, l.Also, l.Rerank = *r.model, nil, false
+	l.N = r.cfg.Reranking.KeepUnseen + maxExtended
+	library, err := r.find(ctx, l)
+	if err != nil {
+		r.degraded.add(degradedRerank)
+		return nil
+	}
+	known := map[schema.Ref]bool{}
+	for i := range r.step.Candidates {
+		known[r.step.Candidates[i].Ref] = true
+	}
+	wanted, candidates := map[schema.Ref]bool{}, slices.Clone(r.step.Candidates)
+	for _, c := range library {
+		wanted[c.Ref] = !slices.ContainsFunc(places, func(p place) bool { return p.Ref == c.Ref && !p.item.Cut })
+		if !known[c.Ref] {
+			candidates = append(candidates, c)
+		}
+	}
+	var more []place
+	for _, p := range placesOf(ranking.Rank(candidates, r.model, r.step.Signals), r.usage) {
+		if wanted[p.Ref] && len(more) < maxExtended {
+			more = append(more, p)
+		}
+	}
+	return more
+}
+
+// arrange puts places into the order of the algorithm. The first of them, as many as were
+// found, are candidates, the others the extended list.
+func (r *reranker) arrange(out *reranked, places []place, found int) {
+	var order []rerank.Place
+	switch out.algorithm {
+	case rerank.Single:
+		order = r.cfg.Reranking.Single(itemsOf(places), found)
+	case rerank.Multi:
+		order = r.cfg.Reranking.Multi(itemsOf(places))
+	default:
+		order = make([]rerank.Place, len(places))
+		for i := range order {
+			order[i].At = i
+		}
+	}
+	out.ranked = make([]ranking.Ranked, len(order))
+	out.relevance, out.moves = map[schema.Ref]float64{}, map[schema.Ref]schema.Reranking{}
+	for to, at := range order {
+		p := &places[at.At]
+		out.ranked[to] = p.Ranked
+		if p.relevance != nil {
+			out.relevance[p.Ref] = *p.relevance
+		}
+		if r.req.Explain {
+			out.moves[p.Ref] = schema.Reranking{
+				Algorithm: cmp.Or(schema.Rerank(out.algorithm), schema.RerankOff), Single: out.single,
+				Calibrated: p.item.Score, From: p.from, To: to + 1, Why: string(at.Why),
+			}
+		}
+	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/adapter/static"
-	"github.com/toolstream/toolstream/internal/topic"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/models/static"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -29,7 +29,7 @@ func source(t interface{ Fatal(...any) }, format, raw string, english bool) *Sou
 // builtin is the model in the binary.
 var builtin = sync.OnceValues(static.Builtin)
 
-func vectors(t interface{ Fatal(...any) }) topic.Vectors {
+func vectors(t interface{ Fatal(...any) }) llm.Vectors {
 	m, err := builtin()
 	if err != nil {
 		t.Fatal(err)
@@ -38,10 +38,10 @@ func vectors(t interface{ Fatal(...any) }) topic.Vectors {
 }
 
 // sound returns an answer about boil that can be taken.
-func sound() *answer.Answer {
-	return &answer.Answer{
+func sound() *prompts.Answer {
+	return &prompts.Answer{
 		Description: "Boils an egg for 5 minutes, or as long as one likes.",
-		Parameters:  []answer.Parameter{{Name: "minutes", Description: "How long it boils.", Example: "7"}, {Name: "soft", Description: "Whether the yolk stays soft.", Example: "true"}},
+		Parameters:  []prompts.Parameter{{Name: "minutes", Description: "How long it boils.", Example: "7"}, {Name: "soft", Description: "Whether the yolk stays soft.", Example: "true"}},
 		Response:    "The boiled egg, described by a text.\n1. **state**: whether it is done, as an ISO 8601 time.",
 		Examples:    []string{"Boil an egg for 12 minutes.", "I would like a soft egg at 7:30."},
 	}
@@ -56,47 +56,47 @@ func TestASoundAnswerIsTaken(t *testing.T) {
 func TestWhatTheSourceLacksIsFound(t *testing.T) {
 	yes := true
 	for name, test := range map[string]struct {
-		spoil func(*answer.Answer)
+		spoil func(*prompts.Answer)
 		rule  Rule
 	}{
-		"an invented parameter":        {func(a *answer.Answer) { a.Parameters = append(a.Parameters, answer.Parameter{Name: "salt"}) }, RuleUnknown},
-		"a repeated parameter":         {func(a *answer.Answer) { a.Parameters = append(a.Parameters, a.Parameters[0]) }, RuleTwice},
-		"a parameter in another case":  {func(a *answer.Answer) { a.Parameters[0].Name = "Minutes" }, RuleUnknown},
-		"a required flag":              {func(a *answer.Answer) { a.Parameters[1].Required = &yes }, RuleRequired},
-		"a number":                     {func(a *answer.Answer) { a.Description += " At 93 degrees." }, RuleNumber},
-		"a number in the response":     {func(a *answer.Answer) { a.Response += " At most 64 of them." }, RuleNumber},
-		"a number in a parameter":      {func(a *answer.Answer) { a.Parameters[0].Description += " Up to 60." }, RuleNumber},
-		"a URL":                        {func(a *answer.Answer) { a.Description += " See https://eggs.example.net/docs." }, RuleAddress},
-		"a host":                       {func(a *answer.Answer) { a.Response += " From www.eggs.example" }, RuleAddress},
-		"a URL in an example":          {func(a *answer.Answer) { a.Examples[0] = "Boil what http://x.example/egg shows." }, RuleAddress},
-		"a mail address":               {func(a *answer.Answer) { a.Description += " Write to chef@example.org." }, RuleMail},
-		"a mail address in an example": {func(a *answer.Answer) { a.Examples[0] = "Boil an egg for eve@example.org." }, RuleMail},
-		"an identifier":                {func(a *answer.Answer) { a.Response += " It holds `egg_state`." }, RuleIdentifier},
-		"an identifier without marks":  {func(a *answer.Answer) { a.Response += " It holds errorCode." }, RuleIdentifier},
-		"a JSON response":              {func(a *answer.Answer) { a.Response = `Returns {"state": "done"}.` }, RuleStructure},
-		"a block of code":              {func(a *answer.Answer) { a.Response = "```\nstate\n```" }, RuleStructure},
-		"the tool's name":              {func(a *answer.Answer) { a.Examples[0] = "Call boil_egg for me." }, RuleName},
-		"six examples":                 {func(a *answer.Answer) { a.Examples = slices.Repeat([]string{"Boil an egg."}, 6) }, RuleCount},
-		"no example":                   {func(a *answer.Answer) { a.Examples = nil }, RuleCount},
-		"an empty example":             {func(a *answer.Answer) { a.Examples[1] = " " }, RuleEmpty},
-		"a long description":           {func(a *answer.Answer) { a.Description = strings.Repeat("Boils an egg. ", 400) }, RuleLength},
-		"invisible characters":         {func(a *answer.Answer) { a.Description += "\u200b\u2060" }, RuleHidden},
-		"a path":                       {func(a *answer.Answer) { a.Description += " More under /v1/eggs." }, RulePath},
-		"a host of any suffix":         {func(a *answer.Answer) { a.Response += " Seen at eggs.museum too." }, RuleAddress},
-		"a tool in PascalCase":         {func(a *answer.Answer) { a.Description += " Like FryBacon." }, RuleIdentifier},
-		"a number word":                {func(a *answer.Answer) { a.Description += " It takes a dozen of them." }, RuleNumber},
-		"a name":                       {func(a *answer.Answer) { a.Description += " Served by Salesforce." }, RuleProper},
-		"a promise":                    {func(a *answer.Answer) { a.Description += " Success is guaranteed." }, RulePromise},
-		"an effect":                    {func(a *answer.Answer) { a.Description += " Then it deletes the shell." }, RuleEffect},
-		"something else":               {func(a *answer.Answer) { a.Description = "Returns prices of shares for any stock exchange." }, RuleMeaning},
-		"a clause about something":     {func(a *answer.Answer) { a.Description += " And it draws up plans for training athletes." }, RuleMeaning},
-		"another kind of value":        {func(a *answer.Answer) { a.Parameters[1].Description = "The name of the cook." }, RuleKind},
-		"a value of another type":      {func(a *answer.Answer) { a.Parameters[0].Example = "soon" }, RuleKind},
-		"a loop":                       {func(a *answer.Answer) { a.Response = "The egg is the egg is the egg is the egg." }, RuleLoop},
-		"no request":                   {func(a *answer.Answer) { a.Examples[0] = "This tool boils eggs." }, RuleTemplate},
-		"another language": {func(a *answer.Answer) {
+		"an invented parameter":        {func(a *prompts.Answer) { a.Parameters = append(a.Parameters, prompts.Parameter{Name: "salt"}) }, ruleUnknown},
+		"a repeated parameter":         {func(a *prompts.Answer) { a.Parameters = append(a.Parameters, a.Parameters[0]) }, ruleTwice},
+		"a parameter in another case":  {func(a *prompts.Answer) { a.Parameters[0].Name = "Minutes" }, ruleUnknown},
+		"a required flag":              {func(a *prompts.Answer) { a.Parameters[1].Required = &yes }, ruleRequired},
+		"a number":                     {func(a *prompts.Answer) { a.Description += " At 93 degrees." }, ruleNumber},
+		"a number in the response":     {func(a *prompts.Answer) { a.Response += " At most 64 of them." }, ruleNumber},
+		"a number in a parameter":      {func(a *prompts.Answer) { a.Parameters[0].Description += " Up to 60." }, ruleNumber},
+		"a URL":                        {func(a *prompts.Answer) { a.Description += " See https://eggs.example.net/docs." }, ruleAddress},
+		"a host":                       {func(a *prompts.Answer) { a.Response += " From www.eggs.example" }, ruleAddress},
+		"a URL in an example":          {func(a *prompts.Answer) { a.Examples[0] = "Boil what http://x.example/egg shows." }, ruleAddress},
+		"a mail address":               {func(a *prompts.Answer) { a.Description += " Write to chef@example.org." }, ruleMail},
+		"a mail address in an example": {func(a *prompts.Answer) { a.Examples[0] = "Boil an egg for eve@example.org." }, ruleMail},
+		"an identifier":                {func(a *prompts.Answer) { a.Response += " It holds `egg_state`." }, ruleIdentifier},
+		"an identifier without marks":  {func(a *prompts.Answer) { a.Response += " It holds errorCode." }, ruleIdentifier},
+		"a JSON response":              {func(a *prompts.Answer) { a.Response = `Returns {"state": "done"}.` }, ruleStructure},
+		"a block of code":              {func(a *prompts.Answer) { a.Response = "```\nstate\n```" }, ruleStructure},
+		"the tool's name":              {func(a *prompts.Answer) { a.Examples[0] = "Call boil_egg for me." }, ruleName},
+		"six examples":                 {func(a *prompts.Answer) { a.Examples = slices.Repeat([]string{"Boil an egg."}, 6) }, ruleCount},
+		"no example":                   {func(a *prompts.Answer) { a.Examples = nil }, ruleCount},
+		"an empty example":             {func(a *prompts.Answer) { a.Examples[1] = " " }, ruleEmpty},
+		"a long description":           {func(a *prompts.Answer) { a.Description = strings.Repeat("Boils an egg. ", 400) }, ruleLength},
+		"invisible characters":         {func(a *prompts.Answer) { a.Description += "\u200b\u2060" }, ruleHidden},
+		"a path":                       {func(a *prompts.Answer) { a.Description += " More under /v1/eggs." }, rulePath},
+		"a host of any suffix":         {func(a *prompts.Answer) { a.Response += " Seen at eggs.museum too." }, ruleAddress},
+		"a tool in PascalCase":         {func(a *prompts.Answer) { a.Description += " Like FryBacon." }, ruleIdentifier},
+		"a number word":                {func(a *prompts.Answer) { a.Description += " It takes a dozen of them." }, ruleNumber},
+		"a name":                       {func(a *prompts.Answer) { a.Description += " Served by Salesforce." }, ruleProper},
+		"a promise":                    {func(a *prompts.Answer) { a.Description += " Success is guaranteed." }, rulePromise},
+		"an effect":                    {func(a *prompts.Answer) { a.Description += " Then it deletes the shell." }, ruleEffect},
+		"something else":               {func(a *prompts.Answer) { a.Description = "Returns prices of shares for any stock exchange." }, ruleMeaning},
+		"a clause about something":     {func(a *prompts.Answer) { a.Description += " And it draws up plans for training athletes." }, ruleMeaning},
+		"another kind of value":        {func(a *prompts.Answer) { a.Parameters[1].Description = "The name of the cook." }, ruleKind},
+		"a value of another type":      {func(a *prompts.Answer) { a.Parameters[0].Example = "soon" }, ruleKind},
+		"a loop":                       {func(a *prompts.Answer) { a.Response = "The egg is the egg is the egg is the egg." }, ruleLoop},
+		"no request":                   {func(a *prompts.Answer) { a.Examples[0] = "This tool boils eggs." }, ruleTemplate},
+		"another language": {func(a *prompts.Answer) {
 			a.Description, a.Response, a.Examples = "Kocht ein Ei so lange, wie es die Nutzerin mag, und sagt dann, ob es fertig ist.", "Das Ei ist fertig oder nicht.", nil
-		}, RuleLanguage},
+		}, ruleLanguage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := sound()
@@ -111,8 +111,8 @@ func TestWhatTheSourceLacksIsFound(t *testing.T) {
 
 func TestValuesInExamplesNeedAParameterThatTakesThem(t *testing.T) {
 	raw := `{"name": "ping", "description": "Says whether the server is there.", "inputSchema": {"properties": {"loud": {"type": "boolean"}}}}`
-	a := &answer.Answer{Description: "Says whether the server is there.", Parameters: []answer.Parameter{{Name: "loud", Description: "Whether to be loud."}}, Examples: []string{"Is the server 17 there?"}}
-	if found := Check(a, source(t, "mcp", raw, false)); len(found) != 1 || found[0].Rule != RuleNumber {
+	a := &prompts.Answer{Description: "Says whether the server is there.", Parameters: []prompts.Parameter{{Name: "loud", Description: "Whether to be loud."}}, Examples: []string{"Is the server 17 there?"}}
+	if found := Check(a, source(t, "mcp", raw, false)); len(found) != 1 || found[0].Rule != ruleNumber {
 		t.Error(found)
 	}
 	raw = strings.ReplaceAll(raw, `{"type": "boolean"}`, `{"type": "string", "description": "Mail address of who asks"}`)
@@ -125,15 +125,15 @@ func TestValuesInExamplesNeedAParameterThatTakesThem(t *testing.T) {
 func TestProseIsAskedForItsParameters(t *testing.T) {
 	no := false
 	raw := `"Boils an egg. Give the minutes and, if you like, the size of the egg."`
-	a := &answer.Answer{Description: "Boils an egg.", Parameters: []answer.Parameter{
+	a := &prompts.Answer{Description: "Boils an egg.", Parameters: []prompts.Parameter{
 		{Name: "minutes", Type: "integer", Description: "How long.", Example: "7"}, {Name: "size", Type: "string", Required: &no, Description: "Of the egg."},
 	}, Examples: []string{"Boil an egg."}}
 	s := source(t, "text", raw, false)
 	if found := Check(a, s); len(found) > 0 {
 		t.Error(found)
 	}
-	a.Parameters = append(a.Parameters, answer.Parameter{Name: "colour", Type: "string"})
-	if found := Check(a, s); len(found) != 1 || found[0].Rule != RuleUnknown {
+	a.Parameters = append(a.Parameters, prompts.Parameter{Name: "colour", Type: "string"})
+	if found := Check(a, s); len(found) != 1 || found[0].Rule != ruleUnknown {
 		t.Error(found)
 	}
 }
@@ -146,7 +146,7 @@ func TestNoParameterIsInvented(t *testing.T) {
 		a := sound()
 		a.Parameters = nil
 		for _, n := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"minutes", "soft", "salt", "Minutes", "", "minutes "}), 0, 4, rapid.ID).Draw(t, "names") {
-			a.Parameters = append(a.Parameters, answer.Parameter{Name: n, Description: "How it is."})
+			a.Parameters = append(a.Parameters, prompts.Parameter{Name: n, Description: "How it is."})
 		}
 		got, _ := Accept(a, s)
 		for _, p := range got.Parameters {

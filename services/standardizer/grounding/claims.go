@@ -7,13 +7,14 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 )
 
-// effectWords lists what tools do to the world, by kind and language: beginnings of
-// words, or words where they end in a full stop. Words of one kind stand for each
-// other: what removes, deletes. Those after a bar are no claim by themselves, but a
-// source that has one speaks of the kind.
+// effectWords lists the effects of tools on the world by kind and language: beginnings of
+// words, or whole words if they end in a full stop. Words of one kind are synonyms: to remove
+// is to delete. Words after a bar claim nothing by themselves, but a source with such a word
+// mentions the kind.
 //
 //go:embed effects.txt
 var effectWords string
@@ -34,7 +35,7 @@ var effects = func() (out []effect) {
 				into = &e.hints
 				continue
 			}
-			if e.language != cjk { // as it stands in spaced
+			if e.language != cjk { // in the form of spaced
 				w = strings.NewReplacer(".", " ", "_", " ").Replace(" " + w)
 			}
 			*into = append(*into, w)
@@ -44,7 +45,7 @@ var effects = func() (out []effect) {
 	return out
 }()
 
-// cjk stands for Chinese and Japanese.
+// cjk is the tables' name for Chinese and Japanese.
 const cjk = "cjk"
 
 // languageOf returns the language of a text as the tables name it.
@@ -62,16 +63,16 @@ func languageOf(said, otherwise string) string {
 	}
 }
 
-// spaced returns the words of a text in small letters, a space around each, and
-// at last the text itself for scripts without spaces.
+// spaced returns the words of a text in lower case with a space around each, followed by the
+// text itself for scripts without spaces.
 func spaced(s string) string {
 	s = strings.ToLower(s)
 	words := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	return " " + strings.Join(words, " ") + " \n" + s
 }
 
-// claimedIn returns a word for each kind of effect that a text in a language
-// claims. said is spaced.
+// claimedIn returns a word for each kind of effect that a text in a language claims. The text
+// is in the form of spaced.
 func claimedIn(said, language string) map[string]string {
 	found := map[string]string{}
 	for _, e := range effects {
@@ -82,33 +83,20 @@ func claimedIn(said, language string) map[string]string {
 	return found
 }
 
-// spokenOf returns the kinds of effects that a source speaks of.
-func spokenOf(said string) map[string]bool {
-	found := map[string]bool{}
-	for _, e := range effects {
-		in := func(w string) bool { return strings.Contains(said, w) }
-		if slices.ContainsFunc(e.claims, in) || slices.ContainsFunc(e.hints, in) {
-			found[e.kind] = true
-		}
-	}
-	return found
-}
-
-// promises are praise, and what no tool can promise, in English.
+// promises matches praise and promises that no tool can keep, in English.
 var promises = regexp.MustCompile(`(?i)(?:^|[^\p{L}\d])(the best (and|tool|choice|one|price|exchange|service|api|app|available|possible|ever|of|in the|quality|solution|option)|best (tool|choice|price|quality|results?|in)|fastest|guarante\w+|flawless\w*|perfectly|official (tool|api|source|service|provider|partner|app|version)|officially|(highly )?recommended (tool|choice|by|for)|unrivall?ed|unmatched|unbeatable|ultimate|revolutionary|cutting-edge|state-of-the-art|world-class|award-winning|trusted|100 ?%|effortless\w*|instantly|(always|never) (use|choose|pick|call|prefer|works?|fails?|right|correct|wrong|miss\w*)|most (accurate|advanced|reliable|powerful|trusted|comprehensive|modern)|number one|nothing (is|could be) \w+er|industry-leading|world.?s leading|leading (provider|platform|tool|solution|service)|without (any )?fees|free of charge|without (exception|rival|equal)|error-free|certainty|faster than|ever written|one and only|instead of any other|better than)(?:$|[^\p{L}\d])`)
 
-// refusal is what a model says that cannot or will not answer. Users say the same of
-// themselves.
+// refusal matches the words of a model that refuses to answer. Requests of users may have
+// them, too.
 var refusal = regexp.MustCompile(`(?i)\bi(?:'m| am) (?:sorry|unable|not able)\b|\bi (?:cannot|can't|do not have|don't have)\b`)
 
-// voice is what a model says of itself, or to another.
+// voice matches the words of a model about itself, or to another model.
 var voice = regexp.MustCompile(`(?i)\b(?:as an? (?:ai|artificial|language model|assistant)|language model|i(?:'m| am) an? (?:ai|assistant)|lorem ipsum|from now on,? (?:answer|always|use|you|ignore|only)|ignore (?:all|any) (?:other|previous|earlier)|do not (?:tell|inform|mention (?:it|this) to) the user|(?:this|the) (?:tool|function) only\W*$|the (?:model|assistant|agent|llm) (?:reading|must|should|has to))\b`)
 
-// template is an example that waits to be filled in, or speaks of the tool.
+// template matches an example that is a form to fill in, or describes the tool.
 var template = regexp.MustCompile(`(?i)\b(?:goes|query|request|question|text|value) here\b|^\W*(?:example(?: request)?|user request|request|query|sample)s?\W*\d*\W*$|^\W*example(?: request)?\W*\d|<[\p{L} _]+>|\[(?:your|insert|city|name|date|value)[^\]]*\]|\{\{|^\W*(?:example|response|type|output|input|properties|parameters)\s*[:=]|^\W*(?:this|the)(?: \w+)? (?:tool|function|api|endpoint|method|operation|service)\b|^\W*(?:the |an? )?(?:parameter|field|argument|value)\b|^\W*(?:GET|POST|PUT|PATCH|DELETE) /`)
 
-// prose reports whether a text is made of so many words: of letters, if not more
-// than numbers take.
+// prose reports whether a text has so many words, and not mainly other characters.
 func prose(said string, words int) bool {
 	letters, others := 0, 0
 	for _, r := range said {
@@ -119,28 +107,23 @@ func prose(said string, words int) bool {
 			others++
 		}
 	}
-	return letters*3 > others && len(text.Words(said)) >= words && (words < 2 || strings.ContainsFunc(strings.TrimSpace(said), unicode.IsSpace) || strings.ContainsFunc(said, unspaced))
+	return letters*3 > others && len(text.Words(said)) >= words && (words < 2 || strings.ContainsFunc(strings.TrimSpace(said), unicode.IsSpace) || strings.ContainsFunc(said, provenance.Wide))
 }
 
-// unspaced reports whether a letter is of a script without spaces.
-func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}
-
-// negated is what a text says is not so.
+// negated matches negations.
 var negated = regexp.MustCompile(`(?i)(?:^|\s)(?:without|instead of|not|never|no|ohne|nicht|sans|sin|senza|sem|zonder|bez|nie)\s+\S+(?:\s+\S+)?`)
 
-// blank is a text or a value that stands for none.
+// blank matches a placeholder for a text or a value.
 var blank = regexp.MustCompile(`(?i)^\W*(?:n/?a|none|null|nil|json|object|undefined|unknown|empty|todo|tbd|xxx+|foo|string|text|value|description|placeholder|insert .*|example[ _-]?(?:value|string|text)|not (?:available|specified|provided|applicable))\W*$|^\W*(?:<.*>|\[.*\bhere\]|\{\{.*)\W*$|^[\s.…*#_–—-]+$`)
 
-// exampleOf is a value that is given as an example, to the end of its sentence.
+// exampleOf matches a value given as an example, to the end of its sentence.
 var exampleOf = regexp.MustCompile(`(?i)(\b(?:for example|for instance|such as|like|e\.\s?g\.|zum beispiel|z\.\s?b\.|etwa|par exemple|por ejemplo|ad esempio|por exemplo|bijvoorbeeld|bijv\.|np\.|na przykład|örneğin|例如|例えば|比如|たとえば|（例))[ ,:：、][^;。]*`)
 
-// compound is a word of several.
+// compound matches compound words.
 var compound = regexp.MustCompile(`\p{L}+(?:-\p{L}+)+|\p{Lu}\p{Ll}+(?:\p{Lu}\p{Ll}+)+|\p{L}+(?:_\p{L}+)+`)
 
-// loops reports whether a text goes round: three words in a row make up a third of
-// it, or one word makes up much of it.
+// loops reports whether a text repeats itself: three words in a row make up a third of it, or
+// one word makes up much of it.
 func loops(said string) bool {
 	words := text.Words(said)
 	seen, times := map[[3]string]int{}, map[string]int{}
@@ -162,12 +145,12 @@ func loops(said string) bool {
 	return false
 }
 
-// word is a word with what may stand within it.
+// word matches a word and the characters that it may contain.
 var word = regexp.MustCompile(`\p{L}[\p{L}\p{M}\d&]*`)
 
-// namesIn returns the words of a text that its writing makes names: a capital
-// within a sentence, in German more than one, where all nouns have one; in a
-// script without capitals, Latin letters.
+// namesIn returns the words of a text that are written as names: with a capital within a
+// sentence; in German, which capitalises nouns, with more than one; in a script without
+// capitals, in Latin letters.
 func namesIn(said, language string) (out []string) {
 	for _, sentence := range text.Sentences(said) {
 		if titled(sentence) {
@@ -191,13 +174,13 @@ func namesIn(said, language string) (out []string) {
 	return out
 }
 
-// Several words with capitals, whose initials may be an acronym.
 var bold = regexp.MustCompile(`\*\*[^*\n]+\*\*|(?m)^#+ .*$`)
 
+// capitalised matches several words with capitals, whose initials may be an acronym.
 var capitalised = regexp.MustCompile(`\p{Lu}[\p{L}\d]*(?:[ -](?:(?:of|and|the|for|de|der|des|und|et|y) )?\p{Lu}[\p{L}\d]*)+`)
 
-// withoutSpelledOut returns a text without names whose initials the source has as a
-// word, and without acronyms of words that stand in the source one after the other.
+// withoutSpelledOut lowers the case of names whose initials are a word of the source, and of
+// acronyms of consecutive words of the source.
 func (s *Source) withoutSpelledOut(said string) string {
 	said = capitalised.ReplaceAllStringFunc(said, func(name string) string {
 		initials := strings.Map(func(r rune) rune {
@@ -222,8 +205,7 @@ func (s *Source) withoutSpelledOut(said string) string {
 
 var acronym = regexp.MustCompile(`\b[A-Z]{2,6}s?\b`)
 
-// titled reports whether a sentence is written as a title, with capitals
-// throughout.
+// titled reports whether a sentence is written as a title, with capitals throughout.
 func titled(sentence string) bool {
 	capitals, all := 0, 0
 	for i, w := range word.FindAllString(sentence, -1) {
@@ -236,8 +218,8 @@ func titled(sentence string) bool {
 	return all > 2 && capitals*3 > all*2
 }
 
-// ordinary are words with capitals that any text may hold: the calendar, scales,
-// and what formats and protocols are called.
+// ordinary are capitalised words that any text may have: the calendar, scales, and the names
+// of formats and protocols.
 var ordinary = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(`monday tuesday wednesday thursday friday saturday sunday january february march april may june july august

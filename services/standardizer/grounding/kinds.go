@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -21,20 +21,15 @@ var kinds = []struct {
 	{"text", regexp.MustCompile(`(?i)^\W*(?:the |an? )?(?:\p{L}+ )?(?:names?|titles?|e-?mail address(?:es)?|mail address(?:es)?|languages?|format|criterion|subject|colou?r|text|phone number)\b`)},
 }
 
-// kindOf returns the kind of value that a description begins with, "" if that
-// cannot be told.
-func kindOf(said string) string {
+// fits reports whether a parameter can hold the kind of value that a description starts with,
+// by the parameter's type.
+func fits(said string, p *schema.Parameter) bool {
+	kind := ""
 	for _, k := range kinds {
-		if k.begins.MatchString(said) {
-			return k.name
+		if kind == "" && k.begins.MatchString(said) {
+			kind = k.name
 		}
 	}
-	return ""
-}
-
-// fits reports whether a parameter can hold a kind of value, by its type and, if
-// that is a text, not by that alone.
-func fits(kind string, p *schema.Parameter) bool {
 	typ, detail, _ := strings.Cut(strings.ToLower(p.Type), " (")
 	typ = rules.TypeName(typ)
 	switch {
@@ -43,11 +38,11 @@ func fits(kind string, p *schema.Parameter) bool {
 	case family(typ) == "boolean":
 		return kind == "truth"
 	case family(typ) == "number":
-		return kind == "count" || kind == "date" && strings.Contains(typ, "int")
+		return kind == "count"
 	case strings.HasPrefix(detail, "date"), typ == "date", typ == "datetime":
-		return kind == "date"
+		return false
 	case family(typ) == "string" || family(typ) == "array":
-		return kind != "truth" && kind != "count"
+		return kind == "text"
 	}
 	return true
 }
@@ -78,8 +73,8 @@ func (s *Source) isOwn(said string, p *schema.Parameter) bool {
 	return slices.ContainsFunc(s.topic.Stems(text.Split(p.Name)+" "+strings.Join(p.Enum, " ")), func(w string) bool { return slices.Contains(words, w) })
 }
 
-// nearer is by how much more a description has to be like another parameter, by the
-// cosines of their vectors, than like its own to be about that one.
+// nearer is how much more similar, by cosines of vectors, a description must be to another
+// parameter than to its own to be about the other one.
 const nearer = 0.5
 
 // isAnothers reports whether a description is about another parameter.
@@ -88,7 +83,7 @@ func (s *Source) isAnothers(said string, p *schema.Parameter) bool {
 	for i := range s.doc.Parameters {
 		q := &s.doc.Parameters[i]
 		name := text.Split(q.Name)
-		like, ok := s.topic.Alike(said, name, name+": "+q.Type+" "+q.Description+" "+strings.Join(q.Enum, " "))
+		like, ok := s.topic.HighestCosine(said, name, name+": "+q.Type+" "+q.Description+" "+strings.Join(q.Enum, " "))
 		switch {
 		case !ok:
 			return false

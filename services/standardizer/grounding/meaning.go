@@ -4,27 +4,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
-// Below these a text shares too little with the source, if it has no word of it
-// either. They stand below what good answers of the corpus reach.
+// Below these similarities a text without a word of the source is about something else. Good
+// answers of the corpus are above them.
 const (
 	leastDescription = 0.35 // cosine of a description
 	leastClause      = 0.3  // of a clause that adds something to it
 )
 
-// fewWords are too few to tell whether they are about something.
+// fewWords are too few to have a subject.
 const fewWords = 3
 
-// manyWords are enough to tell by words alone: a good description of a short
-// source may have none of its.
+// manyWords are enough to decide by words alone: a good description of a short source may
+// share no word with it.
 const manyWords = 8
 
-// readTopic finds what the source is about: its parts, one by one and together.
-func (s *Source) readTopic(v topic.Vectors) {
+// readTopic finds the subjects of the source: of its parts one by one, and of all together.
+func (s *Source) readTopic(v llm.Vectors) {
 	d := s.doc
 	about := text.Split(d.Name) + ". " + d.Title + ". " + d.Description
 	all := []string{about, d.Response}
@@ -33,32 +33,32 @@ func (s *Source) readTopic(v topic.Vectors) {
 		all = append(all, text.Split(p.Name)+": "+p.Description+" "+strings.Join(p.Enum, " "))
 	}
 	all = append(append(all, strings.Join(all, " ")), text.Sentences(d.Description)...)
-	s.topic = topic.New(v, text.Language(d.Language), s.text+" "+text.Split(s.original), all...)
+	s.topic = llm.NewReference(v, text.Language(d.Language), s.text+" "+text.Split(s.original), all...)
 }
 
-// and begins a clause that adds something.
-var and = []string{"and ", "und ", "et ", "y ", "e ", "en ", "i ", "ve ", "oraz ", "还", "并", "同时", "また"}
+// additive lists words that begin an additional clause.
+var additive = []string{"and ", "und ", "et ", "y ", "e ", "en ", "i ", "ve ", "oraz ", "还", "并", "同时", "また"}
 
-// sharesTooLittle returns what a description says that the source, in the same
-// language, has nothing of.
+// sharesTooLittle returns a part of a description that has nothing in common with the source,
+// or "". Both must be in the same language.
 func (c *checker) sharesTooLittle(said string) string {
 	s := c.source
 	if languageOf(said, s.language()) != s.language() {
 		return ""
 	}
-	if len(s.topic.Stems(s.doc.Description)) >= fewWords && s.topic.Strange(said, leastDescription, manyWords) {
+	if len(s.topic.Stems(s.doc.Description)) >= fewWords && s.topic.Unrelated(said, leastDescription, manyWords) {
 		return said
 	}
 	for _, clause := range text.Clauses(said) {
-		adds := slices.ContainsFunc(and, func(w string) bool { return strings.HasPrefix(strings.ToLower(clause), w) })
-		if adds && len(s.topic.Stems(clause)) > fewWords && s.topic.Strange(clause, leastClause, fewWords+1) {
+		adds := slices.ContainsFunc(additive, func(w string) bool { return strings.HasPrefix(strings.ToLower(clause), w) })
+		if adds && len(s.topic.Stems(clause)) > fewWords && s.topic.Unrelated(clause, leastClause, fewWords+1) {
 			return clause
 		}
 	}
 	return ""
 }
 
-var instructed = topic.PromptOf(prompts.System())
+var instructed = llm.TrigramsOf(prompts.System())
 
-// leastEcho is how many runs of words repeat the instructions.
+// leastEcho is how many runs of words are a repetition of the instructions.
 const leastEcho = 3

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"github.com/toolstream/toolstream/internal/topic"
+	"github.com/toolstream/toolstream/internal/models/llm"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -18,29 +18,26 @@ type Source struct {
 	stated  rules.Stated
 	english bool // the answer is to be English, whatever the source is
 
-	text    string          // everything the source says, in small letters, a line each
-	letters string          // the same, but only letters and digits, a line each
-	numbers map[string]bool // that stand in it, as plainNumber writes them
+	text    string          // all texts of the source in lower case, a line each
+	letters string          // the same texts, folded
+	numbers map[string]bool // of the source, as plainNumber writes them
 	counts  map[string]bool // of the things that it lists
-	effects map[string]bool // that it speaks of
-	topic   *topic.Topic
+	effects map[string]bool // that it mentions
+	topic   *llm.Reference
 
 	original string // text in the letters of the source
 }
 
-// NewSource reads a document. doc is what the rules made of raw. An answer has the
-// language of the document, unless it is to be English. Without vectors, words alone
-// tell what it is about.
-func NewSource(vectors topic.Vectors, english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
-	s := &Source{doc: doc, stated: stated, english: english, numbers: map[string]bool{}, counts: map[string]bool{}}
-	var text, letters, original strings.Builder
+// NewSource reads a document, which the rules made of raw. Answers must be in English or, by
+// default, in the language of the document. Without vectors, words alone decide the subject.
+func NewSource(vectors llm.Vectors, english bool, raw json.RawMessage, stated rules.Stated, doc *schema.Document) *Source {
+	s := &Source{doc: doc, stated: stated, english: english, numbers: map[string]bool{}, counts: map[string]bool{}, effects: map[string]bool{}}
+	var letters, original strings.Builder
 	add := func(said string) {
 		original.WriteString(said)
 		original.WriteByte('\n')
 		said = strings.ToLower(said)
-		text.WriteString(said)
-		text.WriteByte('\n')
-		letters.WriteString(squeeze(said))
+		letters.WriteString(provenance.Fold(said))
 		letters.WriteByte('\n')
 		for _, n := range append(numbersIn(said), numberWordsIn(said)...) {
 			s.numbers[n.value] = true
@@ -57,8 +54,15 @@ func NewSource(vectors topic.Vectors, english bool, raw json.RawMessage, stated 
 	if json.Unmarshal(raw, &v) == nil {
 		everyText(v, add)
 	}
-	s.text, s.letters, s.original = text.String(), letters.String(), original.String()
-	s.effects = spokenOf(spaced(s.text))
+	s.letters, s.original = letters.String(), original.String()
+	s.text = strings.ToLower(s.original)
+	words := spaced(s.text)
+	mentions := func(w string) bool { return strings.Contains(words, w) }
+	for _, e := range effects {
+		if slices.ContainsFunc(e.claims, mentions) || slices.ContainsFunc(e.hints, mentions) {
+			s.effects[e.kind] = true
+		}
+	}
 	for i := range doc.Parameters {
 		s.counts[strconv.Itoa(len(doc.Parameters[i].Enum))] = true
 	}
@@ -67,8 +71,8 @@ func NewSource(vectors topic.Vectors, english bool, raw json.RawMessage, stated 
 	return s
 }
 
-// language returns the language of the source as the tables name it; English
-// where it cannot be told.
+// language returns the language of the source as the tables name it, English if it is
+// unknown.
 func (s *Source) language() string {
 	switch s.doc.Language {
 	case "zh", "ja":
@@ -79,8 +83,8 @@ func (s *Source) language() string {
 	return s.doc.Language
 }
 
-// everyText calls fn with every key, string and number of a JSON value. The
-// order is not fixed: what is made of it does not depend on it.
+// everyText calls fn with every key, string and number of a JSON value, in no particular
+// order.
 func everyText(v any, fn func(string)) {
 	switch v := v.(type) {
 	case string:
@@ -102,30 +106,12 @@ func everyText(v any, fn func(string)) {
 	}
 }
 
-// squeeze keeps letters and digits, so that "user_id", "userId" and "User ID"
-// are one.
-func squeeze(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, s)
-}
-
 // says reports whether the source has a text somewhere, in any case.
 func (s *Source) says(text string) bool { return strings.Contains(s.text, strings.ToLower(text)) }
 
 // names reports whether the source has an identifier somewhere, in any
 // spelling.
 func (s *Source) names(identifier string) bool {
-	letters := squeeze(identifier)
+	letters := provenance.Fold(identifier)
 	return letters == "" || strings.Contains(s.letters, letters)
-}
-
-// lists reports whether a text is one of the values that a parameter can have.
-func (s *Source) lists(said string) bool {
-	return slices.ContainsFunc(s.doc.Parameters, func(p schema.Parameter) bool {
-		return slices.ContainsFunc(p.Enum, func(v string) bool { return strings.Trim(v, `"`) == strings.Trim(said, `"`) })
-	})
 }

@@ -7,12 +7,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
-// containsWord reports whether a text has a name that neither begins nor ends
-// within another word. Case counts not.
+// containsWord reports whether a text has a name that neither begins nor ends within another
+// word, in any case.
 func containsWord(s, name string) bool {
 	s, name = strings.ToLower(s), strings.ToLower(name)
 	for from := 0; name != ""; {
@@ -34,8 +34,7 @@ func wordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }
 
-// family returns the kind of value that a type word means, "" if that is not
-// known.
+// family returns the kind of value that a type word means, "" if it is unknown.
 func family(typ string) string {
 	t, _, _ := strings.Cut(rules.TypeName(typ), " (")
 	if t == "array" || strings.HasPrefix(t, "array of ") {
@@ -52,30 +51,15 @@ func family(typ string) string {
 	return ""
 }
 
-// sameType reports whether a type may be worded as said. An unknown
-// type may be worded in any way.
-func sameType(fact, said string) bool {
-	a, b := family(fact), family(said)
-	return a == b || a == "" || strings.EqualFold(fact, said)
-}
-
-func knownType(s string) bool { return family(s) != "" }
-
-// sameWords reports whether two lists have the same words, in any order.
-func sameWords(a, b []string) bool {
-	return within(a, b) && within(b, a)
-}
-
 // within reports whether all words of a list are in another.
 func within(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }
 
-// quoted is what a user quotes, which may be in any language.
+// quoted matches quotations, which may be in any language.
 var quoted = regexp.MustCompile(`["“„«'‘].{2,}["”“»'’]`)
 
-// foreign returns the language of a text where that is clearly another than the one
-// wanted.
+// foreign returns the language of a text if it clearly differs from the requested one.
 func foreign(said string, want text.Language) string {
 	is := text.Guess(said)
 	if is == "" || is == want || is == "zh" && want == "ja" {

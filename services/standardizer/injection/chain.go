@@ -6,24 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// The bytes that may lie between two links of a chain.
+// The most bytes between two links of a chain.
 const (
 	far  = 60 // " .. "
 	near = 8  // " ~ "
 )
 
-// chain is a sequence of stems, one of each link, in one sentence.
+// chain is a sequence of links in one sentence.
 type chain []link
 
-// link is one of some stems, at most gap bytes after the link before.
+// link is any of its stems, at most gap bytes after the link before.
 type link struct {
 	stems []string
 	gap   int
 }
 
-// newChain reads "ignor|forget .. previous|prior ~ rule$": stems of words, of
-// which the last is a whole word; " .. " for something between, " ~ " for
-// hardly anything.
+// newChain reads "ignor|forget .. previous|prior ~ rule$": stems of words, and a whole word
+// before "$", with more (" .. ") or less (" ~ ") text between the links.
 func newChain(s string) chain {
 	var c chain
 	for part := range strings.SplitSeq(s, " .. ") {
@@ -36,26 +35,26 @@ func newChain(s string) chain {
 	return c
 }
 
-// entrance is a stem that begins a chain.
-type entrance struct {
+// entry is a stem that starts a chain.
+type entry struct {
 	stem          string
 	signal, chain int
 }
 
-// entrances are those of all signals, by the first two bytes.
-type entrances struct {
-	known [1 << 16]bool // which pairs begin any: most places of a text begin none
-	of    map[uint16][]entrance
+// entryIndex finds the entries of all signals by their first two bytes.
+type entryIndex struct {
+	known [1 << 16]bool // pairs with an entry: most places of a text have none
+	pairs map[uint16][]entry
 }
 
-func newEntrances(all []signal) *entrances {
-	out := &entrances{of: map[uint16][]entrance{}}
+func newEntryIndex(all []signal) *entryIndex {
+	out := &entryIndex{pairs: map[uint16][]entry{}}
 	for i := range all {
 		for j, c := range all[i].chains {
 			for _, stem := range c[0].stems {
 				at := pair(stem)
 				out.known[at] = true
-				out.of[at] = append(out.of[at], entrance{stem, i, j})
+				out.pairs[at] = append(out.pairs[at], entry{stem, i, j})
 			}
 		}
 	}
@@ -64,24 +63,24 @@ func newEntrances(all []signal) *entrances {
 
 func pair(s string) uint16 { return uint16(s[0])<<8 | uint16(s[1]) }
 
-// shown reports which signals a text, as reveal returns it, shows. It looks at
-// each place once.
-func (e *entrances) shown(s string, all []signal) []bool {
+// find reports which signals are in a text, which reveal has returned. It goes through the
+// text once.
+func (x *entryIndex) find(s string, all []signal) []bool {
 	out := make([]bool, len(all))
 	for i := 0; i+1 < len(s); i++ {
 		if i > 0 && asciiLetter(s[i]) && asciiLetter(s[i-1]) {
 			continue // within a word
 		}
 		first := pair(s[i:])
-		if !e.known[first] {
+		if !x.known[first] {
 			continue
 		}
-		for _, in := range e.of[first] {
-			if out[in.signal] {
+		for _, e := range x.pairs[first] {
+			if out[e.signal] {
 				continue
 			}
-			if end, ok := at(s, in.stem, i); ok {
-				out[in.signal] = all[in.signal].chains[in.chain][1:].follow(s[end:])
+			if end, ok := at(s, e.stem, i); ok {
+				out[e.signal] = all[e.signal].chains[e.chain][1:].follow(s[end:])
 			}
 		}
 	}
@@ -109,7 +108,7 @@ func (c chain) follow(s string) bool {
 	return false
 }
 
-// maxStem is no less than the longest stem, in bytes; a test holds that.
+// maxStem is at least the length of the longest stem, in bytes, which a test checks.
 const maxStem = 64
 
 // sentence returns s up to the end of its first sentence.
@@ -122,7 +121,7 @@ func sentence(s string) string {
 	return s
 }
 
-// find returns where a stem stands, at or after from, -1 if it does not.
+// find returns the place of a stem at or after from, or -1.
 func find(s, stem string, from int) (start, end int) {
 	bare := strings.TrimSuffix(stem, "$")
 	for {
@@ -137,9 +136,8 @@ func find(s, stem string, from int) (start, end int) {
 	}
 }
 
-// at reports whether a stem stands at a place, and where it ends. One that
-// begins with a letter of a script with spaces begins a word, and one that is
-// marked with "$" ends it.
+// at reports whether s has a stem at i, and returns its end. A stem in a script with spaces
+// starts a word, and a stem marked with "$" ends it.
 func at(s, stem string, i int) (end int, ok bool) {
 	stem, whole := strings.CutSuffix(stem, "$")
 	if !strings.HasPrefix(s[i:], stem) {
@@ -154,8 +152,8 @@ func at(s, stem string, i int) (end int, ok bool) {
 
 func asciiLetter(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// spaced reports letters of scripts that put spaces between words and nothing
-// onto them: Arabic and Korean do not qualify.
+// spaced reports letters of scripts that put spaces between words and do not attach words to
+// each other, as Arabic and Korean do.
 func spaced(r rune) bool {
 	return r != utf8.RuneError && (r >= '0' && r <= '9' || unicode.In(r, unicode.Latin, unicode.Cyrillic, unicode.Devanagari, unicode.Greek))
 }

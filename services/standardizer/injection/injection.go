@@ -1,112 +1,87 @@
-// Package injection tells texts that give instructions to a language model from
-// those that describe a tool to a reader.
+// Package injection recognises texts that instruct a language model instead of describing a
+// tool to a reader.
 //
-// It looks for what such instructions have in common, in several languages: they
-// overrule other instructions, speak of prompts, secrets and other tools, hide
-// from the user or from the eye, or try to end the data that they stand in. One
-// sign alone may be honest ("call this tool first"), so signs are weighed.
-// What is well disguised is not found: this flags, the checks of answers
-// protect.
+// It looks for the signs of such instructions in several languages: they overrule other
+// instructions, speak of prompts, secrets and other tools, hide from the user or from the
+// eye, or try to end the data around them. One sign alone may be honest ("call this tool
+// first"), so signs are weighed. Well disguised instructions are not found: this package
+// flags, and the checks of answers protect.
+//
+// injection.go scores a text, which fold.go has freed from disguises. A sign is in the text if
+// one of its chains of words is (chain.go); signals.go lists the signs.
 package injection
 
 import (
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // Flag marks a document whose text gives instructions to a model.
 const Flag = "instructions-in-text"
 
-// Threshold is the score from which a text is taken for instructions to a
-// model.
+// Threshold is the lowest score of a text that counts as instructions to a model.
 const Threshold = 1.0
 
-// MaxRead bounds what is looked at of a text, in bytes. What is longer is read
-// at both ends.
+// MaxRead bounds how much of a text is read, in bytes. A longer text is read at both ends.
 const MaxRead = 64 << 10
 
-// Score says how much a text reads like instructions to a model: the sum of the
-// weights of the signs that it shows.
+// Score says how much a text reads like instructions to a model: the sum of the weights of
+// its signs.
 func Score(s string) float64 {
 	score := 0.0
 	for _, sign := range Signs(s) {
-		score += weightOf(sign)
+		switch sign {
+		case signTags:
+			score++
+		case signHidden, signGap, signRepetition: // samples and rules of dashes repeat, too
+			score += 0.6
+		}
+		for i := range signals {
+			if signals[i].name == sign {
+				score += signals[i].weight
+			}
+		}
 	}
 	return score
 }
 
-// Suspicious reports whether a text is taken for instructions to a model.
+// Suspicious reports whether a text counts as instructions to a model.
 func Suspicious(s string) bool { return Score(s) >= Threshold }
 
-// Signs returns the names of the signs that a text shows, in a fixed order.
+// Signs returns the names of the signs of a text, in a fixed order.
 func Signs(s string) []string {
 	if len(s) > MaxRead {
 		s = s[:MaxRead/2] + s[len(s)-MaxRead/2:]
 	}
-	seen, smuggled, hidden := reveal(s)
+	seen := reveal(s)
 	var out []string
-	if smuggled {
+	if seen.smuggled {
 		out = append(out, signTags)
 	}
-	if hidden >= manyHidden {
+	if seen.hidden >= manyHidden {
 		out = append(out, signHidden)
 	}
-	if monotonous(seen) {
+	if seen.gap {
+		out = append(out, signGap)
+	}
+	if monotonous(seen.text) {
 		out = append(out, signRepetition)
 	}
-	for i, shown := range doors.shown(seen, signals) {
-		if shown {
+	for i, found := range entries.find(seen.text, signals) {
+		if found {
 			out = append(out, signals[i].name)
 		}
 	}
 	return out
 }
 
-// manyHidden is the number of hidden characters that no honest text has.
+// manyHidden is a number of hidden characters that no honest text has.
 const manyHidden = 4
 
-// reveal returns a text as a model may read it: tag characters as the ASCII
-// that they stand for, without invisible characters, in small letters, letters
-// set apart ("i g n o r e") put together, space as single spaces.
-func reveal(s string) (seen string, smuggled bool, hidden int) {
-	if plain(s) {
-		return together(strings.ToLower(s)), false, 0
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	tags := 0
-	for _, r := range norm.NFKC.String(strings.ToValidUTF8(s, "")) {
-		switch {
-		case r >= 0xe0020 && r <= 0xe007e:
-			tags++
-			b.WriteRune(r - 0xe0000)
-		case r == '\u200c' || r == '\u200d' || r == '\ufe0f' || r == '\u00ad' || r == '\ufeff':
-		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-			hidden++
-		default:
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	// Flags of regions are spelt with a few tag characters.
-	return together(b.String()), tags > 6, hidden
-}
-
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
-
-// together joins runs of at least five letters that stand alone.
+// together joins runs of at least five single letters.
 func together(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	var apart []string // letters that stand alone, in a row
+	var apart []string // consecutive single letters
 	flush := func() {
 		between := " "
 		if len(apart) >= 5 {
@@ -135,14 +110,19 @@ func together(s string) string {
 	return b.String()
 }
 
-// monotonous reports whether a long text says hardly anything: it repeats
-// itself to crowd out what stands before it.
+// monotonous reports whether a long text repeats itself, to crowd out the text before it.
 func monotonous(s string) bool {
 	if len(s) < 2000 {
 		return false
 	}
-	if longestRun(s) > 500 {
-		return true
+	run, last := 0, rune(-1)
+	for _, r := range s {
+		if r != last {
+			run, last = 0, r
+		}
+		if run++; run > 500 {
+			return true
+		}
 	}
 	words := strings.Fields(s)
 	if len(words) < 300 {
@@ -153,17 +133,4 @@ func monotonous(s string) bool {
 		distinct[w] = true
 	}
 	return len(distinct)*25 < len(words)
-}
-
-// longestRun returns the length of the longest run of one character.
-func longestRun(s string) int {
-	longest, run, last := 0, 0, rune(-1)
-	for _, r := range s {
-		if r != last {
-			run, last = 0, r
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
 }

@@ -1,33 +1,19 @@
 package injection
 
-// signal is one sign: any of some chains in a text as reveal returns it.
+// signal is a sign that is one of several chains in a text, which reveal has returned.
 type signal struct {
 	name   string
 	weight float64
 	chains []chain
 }
 
-// The signs that are no chains.
+// The signs without chains.
 const (
 	signTags       = "tags"       // ASCII in characters without a glyph
 	signHidden     = "hidden"     // many invisible characters
-	signRepetition = "repetition" // the same again and again
+	signGap        = "gap"        // text behind much white space
+	signRepetition = "repetition" // endless repetition
 )
-
-func weightOf(sign string) float64 {
-	switch sign {
-	case signTags:
-		return 1
-	case signHidden, signRepetition: // samples and rules of dashes repeat, too
-		return 0.6
-	}
-	for i := range signals {
-		if signals[i].name == sign {
-			return signals[i].weight
-		}
-	}
-	return 0
-}
 
 func newSignal(name string, weight float64, chains ...string) signal {
 	s := signal{name: name, weight: weight}
@@ -37,8 +23,8 @@ func newSignal(name string, weight float64, chains ...string) signal {
 	return s
 }
 
-// doors lead into the signals.
-var doors = newEntrances(signals)
+// entries finds the signals in texts.
+var entries = newEntryIndex(signals)
 
 var signals = []signal{
 	newSignal("overrules", 1,

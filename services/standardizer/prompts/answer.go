@@ -1,19 +1,17 @@
-// Package answer is what a language model says of one document, and how that
-// is put beside what the rules know.
-package answer
+package prompts
 
 import (
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// Answer is what a model says of one tool. An empty text stands for what the
-// source does not tell.
+// Answer is a model's answer about one tool. A text is empty if the source does not tell.
 type Answer struct {
 	Description string
 	Parameters  []Parameter
@@ -21,8 +19,8 @@ type Answer struct {
 	Examples    []string
 }
 
-// Parameter is what a model says of one parameter. Type and Required are only
-// asked for where the source does not state them.
+// Parameter is a model's answer about one parameter. Type and Required are requested only if
+// the source does not state them.
 type Parameter struct {
 	Name        string
 	Type        string
@@ -40,9 +38,9 @@ type Problem struct {
 // errShape is in every error of Decode.
 var errShape = errors.New("the answer is not one JSON object")
 
-// Decode reads an answer part by part: what does not fit the shape is left out,
-// and is a problem; what is absent is empty. The error is for an answer that is
-// no JSON object.
+// Decode reads an answer part by part. A part that does not fit the shape is dropped and
+// reported as a problem; an absent part is empty. The error means that the answer is not a
+// JSON object.
 func (s Shape) Decode(raw []byte) (*Answer, []Problem, error) {
 	if _, err := jsondoc.Decode(raw, jsondoc.Limits{}); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errShape, err)
@@ -53,7 +51,7 @@ func (s Shape) Decode(raw []byte) (*Answer, []Problem, error) {
 	}
 	var d decoder
 	a := &Answer{}
-	for _, name := range sortedKeys(parts) {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		part := parts[name]
 		switch name {
 		case "description":
@@ -65,7 +63,7 @@ func (s Shape) Decode(raw []byte) (*Answer, []Problem, error) {
 		case "parameters":
 			a.Parameters = s.parameters(&d, part)
 		default:
-			d.problem(name, "not asked for")
+			d.problem(name, "not requested")
 		}
 	}
 	return a, d.problems, nil
@@ -77,11 +75,11 @@ func (d *decoder) problem(where, what string) {
 	d.problems = append(d.problems, Problem{where, what})
 }
 
-// read takes a part that has the type of to.
+// read decodes a part into to if it has the same type.
 func read[T any](d *decoder, where string, raw json.RawMessage, to *T) {
 	var v *T
 	if err := json.Unmarshal(raw, &v); err != nil || v == nil {
-		d.problem(where, "of another type than was asked for")
+		d.problem(where, "not of the requested type")
 		return
 	}
 	*to = *v
@@ -104,7 +102,7 @@ func (s Shape) parameters(d *decoder, raw json.RawMessage) (out []Parameter) {
 	var all map[string]json.RawMessage
 	read(d, "parameters", raw, &all)
 	names := slices.DeleteFunc(slices.Clone(s.Parameters), func(n string) bool { return all[n] == nil })
-	for _, name := range sortedKeys(all) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(s.Parameters, name) {
 			names = append(names, name)
 		}
@@ -134,21 +132,12 @@ func (s Shape) parameter(d *decoder, name string, raw json.RawMessage) Parameter
 	return p
 }
 
-func sortedKeys(m map[string]json.RawMessage) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // Empty reports whether an answer says nothing.
 func (a *Answer) Empty() bool {
 	return a.Description == "" && a.Response == "" && len(a.Examples) == 0 && len(a.Parameters) == 0
 }
 
-// Complete takes over what another answer says where this one says nothing.
+// Complete fills the empty parts of an answer from another answer.
 func (a *Answer) Complete(other *Answer) {
 	a.Description = cmp.Or(a.Description, other.Description)
 	a.Response = cmp.Or(a.Response, other.Response)
@@ -167,7 +156,7 @@ func (a *Answer) Complete(other *Answer) {
 	}
 }
 
-// JSON returns an answer in the shape, as a model gives it.
+// JSON writes an answer in the shape, as a model does.
 func (s Shape) JSON(a *Answer) (json.RawMessage, error) {
 	type described struct {
 		Description string `json:"description"`

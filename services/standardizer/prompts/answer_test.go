@@ -1,4 +1,4 @@
-package answer
+package prompts
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -40,6 +41,10 @@ func TestDecodeTakesWhatFits(t *testing.T) {
 		if err != nil || a.Response != "r" || len(problems) > 1 || (want == "") != (len(problems) == 0) || want != "" && problems[0].Where != want {
 			t.Errorf("%s: %+v, %v, %v", raw, a, problems, err)
 		}
+	}
+	found := Shape{Find: true}
+	if _, problems, err := found.Decode([]byte(`{"parameters": [{"description": "d"}]}`)); err != nil || len(problems) != 1 || problems[0].Where != "parameters/0" {
+		t.Errorf("a parameter without a name: %v, %v", problems, err)
 	}
 	for _, raw := range []string{``, `null`, `[]`, `"d"`, whole[:40], whole + `{}`, `{"response": "r", "response": "s"}`} {
 		if a, _, err := all.Decode([]byte(raw)); err == nil {
@@ -88,9 +93,7 @@ func TestNoOtherParameterFitsTheSchema(t *testing.T) {
 		`{"parameters": {"a": {"description": "", "example": ""}}, "examples": ["1", "2", "3", "4", "5", "6"]}`:                 false,
 	} {
 		var v any
-		if err := json.Unmarshal([]byte(raw), &v); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(raw), &v))
 		if err := compiled.Validate(v); (err == nil) != fits {
 			t.Errorf("%s: %v", raw, err)
 		}
@@ -116,18 +119,10 @@ func TestOnlyWhatWasRefusedAndIsMissingIsAskedAgain(t *testing.T) {
 func compile(t *testing.T, raw json.RawMessage) *jsonschema.Schema {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &v))
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("answer.json", v); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("answer.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	check.OK(t, c.AddResource("answer.json", v))
+	return check.Value(c.Compile("answer.json"))(t)
 }
 
 // draw returns an answer in a shape.

@@ -2,8 +2,6 @@ package prompts
 
 import (
 	"unicode/utf8"
-
-	"github.com/toolstream/toolstream/services/standardizer/answer"
 )
 
 // The tokens that a model may use for an answer.
@@ -12,11 +10,11 @@ const (
 	answerPerParameter = 120
 )
 
-// MaxAnswer returns how many tokens an answer in a shape may have.
-func MaxAnswer(s answer.Shape) int { return answerBase + answerPerParameter*parameters(s, 12) }
+// MaxAnswer returns the most tokens of an answer in a shape.
+func MaxAnswer(s Shape) int { return answerBase + answerPerParameter*parameters(s, 12) }
 
-// parameters returns how many are asked about; unknown ones count as usual.
-func parameters(s answer.Shape, usual int) int {
+// parameters returns how many parameters are asked about; if the model finds them, the usual number.
+func parameters(s Shape, usual int) int {
 	if s.Find {
 		return usual
 	}
@@ -30,15 +28,14 @@ const (
 	usualPerParameter = 40
 )
 
-// Cost is what asking about a document takes, in tokens, if the first answer is
-// taken, without cached answers.
+// Cost is the cost of a question in tokens, if no answer is cached and the first one is used.
 type Cost struct {
 	Prompt     int // instructions, data and the shape of the answer
 	Completion int // expected of the answer
 }
 
-// Cost estimates what the question takes. The prompt is the one that would be
-// sent; its tokens are counted by Tokens.
+// Cost estimates the cost of the question. Tokens counts the tokens of the prompt as it would
+// be sent.
 func (q *Question) Cost() Cost {
 	shape := q.Shape()
 	c := Cost{
@@ -51,11 +48,10 @@ func (q *Question) Cost() Cost {
 	return c
 }
 
-// Tokens estimates how many tokens a text has without a tokenizer: four bytes
-// of ASCII make one, and so does one other character that takes three bytes or
-// more (Chinese, Japanese, Korean), or two that take two (Cyrillic, Arabic,
-// accents). Tokenizers of models agree with it to about a fifth on English
-// and JSON.
+// Tokens estimates the tokens of a text without a tokenizer: a token is four characters of
+// ASCII, two characters of two bytes (Cyrillic, Arabic, accents), or one longer character
+// (Chinese, Japanese, Korean). On English and JSON, the tokenizers of models differ from it by
+// about a fifth.
 func Tokens(s string) int {
 	quarters := 0
 	for _, r := range s {

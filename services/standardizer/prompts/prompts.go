@@ -1,7 +1,9 @@
-// Package prompts is what a language model is asked about one document.
+// Package prompts writes the questions to a language model about one document (prompts.go) in a
+// shape (shape.go), reads its answers (answer.go), and merges them with the document that the
+// rules made (merge.go).
 //
-// A prompt is a file, and its version a number and a hash of its words: any
-// change of either makes documents outdated that were made with another.
+// A prompt is a file. Its version is a number and a hash of its words: a change of either
+// outdates the documents that were made with another version.
 package prompts
 
 import (
@@ -17,10 +19,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -30,26 +31,26 @@ var standardize string
 //go:embed repair.md
 var repair string
 
-// number counts the prompts that were meant to be better than the one before.
+// number counts the improvements of the prompt.
 const number = 2
 
-// maxSource bounds what a model gets to read of a document, in bytes.
+// maxSource bounds how much of a document a model reads, in bytes.
 const maxSource = 16 << 10
 
-// The most parameters that are asked about, and the longest name of one. The
-// others stay as the rules made them.
+// The most parameters that are asked about, and their longest name. Other parameters stay as
+// the rules made them.
 const (
 	maxAsked = 64
 	maxName  = 64
 )
 
-// Version names the prompt: number and hash of its words.
+// Version names the prompt by its number and the hash of its words.
 func Version() string {
 	sum := sha256.Sum256([]byte(standardize + "\x00" + repair))
 	return fmt.Sprintf("%d-%s", number, hex.EncodeToString(sum[:6]))
 }
 
-// Question is one document to ask about.
+// Question is a question about one document.
 type Question struct {
 	Raw      json.RawMessage
 	Format   string
@@ -58,17 +59,17 @@ type Question struct {
 	Language string // to answer in (BCP 47); empty: the document's own
 }
 
-// Shape returns what is asked: what the document leaves open.
-func (q *Question) Shape() answer.Shape {
-	return answer.Shape{
+// Shape returns the fields that the document leaves open, for the model to fill.
+func (q *Question) Shape() Shape {
+	return Shape{
 		Description: true, Examples: true, Response: q.Document.Response == "",
 		Parameters: q.asked(), Find: !q.Stated.Names, Types: !q.Stated.Types,
 	}
 }
 
-// asked returns the parameters to describe, in their order: those that the
-// document does not, and all where their types are asked for. Of too many,
-// those without a description and the required ones come first.
+// asked returns the names of the parameters to describe, in their order: the ones without a
+// description, or all if their types are asked for. If there are too many, parameters without
+// a description and required parameters are preferred.
 func (q *Question) asked() []string {
 	var asked []schema.Parameter
 	for _, p := range q.Document.Parameters {
@@ -96,29 +97,18 @@ func (q *Question) asked() []string {
 	return names
 }
 
-// plain is a name of up to three words. It becomes part of the schema, which
-// stands outside of the block of data: a sentence is none.
+// plain matches a name of up to three words, not a sentence: the name becomes part of the
+// schema, which is outside the block of data.
 var plain = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_.$\[\]/@:-]+( [\p{L}\p{M}\p{N}_.$\[\]/@:-]+){0,2}$`)
 
-// System returns the instructions. They hold nothing of any document, and are
-// the same for all.
+// System returns the instructions, which are the same for all documents.
 func System() string { return standardize }
 
-// User returns the data: the language and the document.
+// User returns the data: the language, and the document after its name. If the document is
+// shortened or the rules had to guess, the facts about the requested parameters come in
+// between.
 func (q *Question) User() string {
 	language := cmp.Or(q.Language, q.Document.Language, "that of the document")
-	return "language: " + language + "\n" + delimited(q.data())
-}
-
-// RepairUser returns the data of a second attempt: that of the first, and what
-// was wrong with its answer.
-func (q *Question) RepairUser(findings []string) string {
-	return q.User() + "\n" + repair + delimited(seen(text.Truncate(strings.Join(findings, "\n"), 2<<10)))
-}
-
-// data is the document, after its name and, where it is not told whole or the
-// rules had to guess, what they know of the parameters asked about.
-func (q *Question) data() string {
 	type known struct {
 		Name     string `json:"name"`
 		Type     string `json:"type,omitempty"`
@@ -136,12 +126,18 @@ func (q *Question) data() string {
 			}
 		}
 	}
-	return seen(compact(facts)) + "\n" + source
+	return "language: " + language + "\n" + delimited(seen(compact(facts))+"\n"+source)
 }
 
-// source is the document as a model reads it: the same for equal documents, and
-// without invisible characters. A document that is too long is told by
-// what the rules took of it, and its beginning.
+// RepairUser returns the data of a second attempt: the data of the first, and the findings
+// about its answer.
+func (q *Question) RepairUser(findings []string) string {
+	return q.User() + "\n" + repair + delimited(seen(text.Truncate(strings.Join(findings, "\n"), 2<<10)))
+}
+
+// source returns the document as a model reads it: the same for equal documents, and without
+// invisible characters. Of a document that is too long, it returns the standardized document
+// and the beginning.
 func (q *Question) source() (told string, whole bool) {
 	s := string(q.Raw)
 	var v any
@@ -162,7 +158,7 @@ func (q *Question) source() (told string, whole bool) {
 	return seen(text.Truncate(compact(taken), maxSource/2)) + "\n" + text.Truncate(s, maxSource/2), false
 }
 
-// compact writes a value as JSON, without escapes that only HTML needs.
+// compact writes a value as JSON, without the escapes that only HTML needs.
 func compact(v any) string {
 	out, err := jsondoc.Plain(v)
 	if err != nil {
@@ -171,8 +167,7 @@ func compact(v any) string {
 	return string(out)
 }
 
-// seen drops characters that a reader does not see, and shortens long runs of
-// one character.
+// seen drops invisible characters, and shortens long runs of one character.
 func seen(s string) string {
 	run, last := 0, rune(-1)
 	return strings.Map(func(r rune) rune {
@@ -192,8 +187,8 @@ func seen(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// delimited puts data between two lines of a mark. The mark is a hash of the
-// data, which cannot hold its own.
+// delimited puts data between two lines of a mark. The mark is a hash of the data, so that
+// the data cannot contain it.
 func delimited(data string) string {
 	sum := sha256.Sum256([]byte(data))
 	mark := "=== " + hex.EncodeToString(sum[:12]) + " ===\n"

@@ -1,35 +1,34 @@
-package answer
+package prompts
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// MaxExamples is how many examples an answer may have; it has to have one.
+// MaxExamples is how many examples an answer may have; it must have one.
 const MaxExamples = 5
 
-// Shape is what is asked of a model about one document: what the document
-// leaves open.
+// Shape is the request to a model about one document: the fields that the document leaves
+// open.
 type Shape struct {
 	Description bool
 	Response    bool
 	Examples    bool
-	Parameters  []string // the names of those to describe
-	Find        bool     // the model names the parameters, too: the document does not list them
-	Types       bool     // and says type and required flag of each
+	Parameters  []string // names of the parameters to describe
+	Find        bool     // name the parameters, too: the document does not list them
+	Types       bool     // add the type and the required flag of each parameter
 }
 
-// Empty reports whether nothing is asked.
+// Empty reports whether nothing is requested.
 func (s Shape) Empty() bool {
 	return !s.Description && !s.Response && !s.Examples && len(s.Parameters) == 0 && !s.Find
 }
 
-// Schema returns the JSON Schema of the answer, in the subset that strict
-// structured output takes. The names of known parameters are the only ones
-// that it allows.
+// Schema returns the JSON Schema of the answer, in the subset that strict structured output
+// accepts. It allows only the names of known parameters.
 func (s Shape) Schema() json.RawMessage {
 	const text = `{"type":"string"}`
 	var answer, parameter members
@@ -65,7 +64,7 @@ func (s Shape) Schema() json.RawMessage {
 	return json.RawMessage(answer.schema())
 }
 
-// members are those of an object, all required.
+// members are the members of an object, all required.
 type members struct{ names, properties []string }
 
 func (m *members) add(name, schema string) {
@@ -79,8 +78,8 @@ func (m *members) schema() string {
 		`],"properties":{` + strings.Join(m.properties, ",") + `}}`
 }
 
-// Again returns what of the shape is worth asking a second time: what was
-// refused, and of which there is nothing in what was taken.
+// Again returns the parts of the shape that are worth asking a second time: parts that were
+// refused and that the answer taken does not have.
 func (s Shape) Again(refused []string, taken *Answer) Shape {
 	was := func(field string) bool {
 		return slices.ContainsFunc(refused, func(where string) bool {

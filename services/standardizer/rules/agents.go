@@ -7,7 +7,7 @@ import (
 )
 
 // agentSkill reads a skill of an A2A agent: {"id","name","description","tags","examples",
-// "outputModes","agent"}. Its examples are what people ask, in whatever form.
+// "outputModes","agent"}. Its examples are requests in any form.
 func agentSkill(m map[string]any) schema.Document {
 	d := schema.Document{Name: cmpOr(str(m["name"]), str(m["id"]))}
 	d.Tags = append(words(m["tags"]), str(object(m["agent"])["name"]))
@@ -19,8 +19,8 @@ func agentSkill(m map[string]any) schema.Document {
 	return d
 }
 
-// skillFile reads a SKILL.md: {"front_matter","instructions"}. What its front matter
-// says comes before the instructions.
+// skillFile reads a SKILL.md: {"front_matter","instructions"}. Its front matter comes before
+// the instructions.
 func skillFile(m map[string]any) schema.Document {
 	front := object(m["front_matter"])
 	if front == nil {

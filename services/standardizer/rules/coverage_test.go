@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
@@ -74,10 +74,7 @@ func (a *account) String() string {
 func TestCoverage(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*/tools.jsonl*", "*/agents.jsonl*", "openapi/*.gz"} {
-		found, err := filepath.Glob(dataFile(t, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := check.Value(filepath.Glob(dataFile(t, pattern)))(t)
 		files = append(files, found...)
 	}
 	found := map[string]*account{}
@@ -92,7 +89,7 @@ func TestCoverage(t *testing.T) {
 		if strings.HasSuffix(file, ".json.gz") {
 			set += ", documents"
 		}
-		for _, item := range sourceItems(t, file, n) {
+		for _, item := range items(t, file, n) {
 			key := set + ": " + item.Format
 			if found[key] == nil {
 				found[key] = &account{left: map[provenance.Reason]int{}}
@@ -106,21 +103,4 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%s: %.4f of the strings that belong in fields stand there, want at least .97", key, prose)
 		}
 	}
-}
-
-// sourceItems reads at most n documents of a file, and skips what is none.
-func sourceItems(t *testing.T, file string, n int) (out []formats.Item) {
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for item, problem := range formats.Read(f, formats.Options{Source: file}) {
-		if problem == nil {
-			if out = append(out, item); len(out) == n {
-				break
-			}
-		}
-	}
-	return out
 }

@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // entry is one parameter as prose describes it.
 type entry struct {
-	name, note, text string // note is what stands in parentheses: "string, required"
+	name, note, text string // note is the text in parentheses: "string, required"
 }
 
 // sections is a documentation text taken apart at its headings.
 type sections struct {
-	body       string // what is in no section of its own
+	body       string // everything outside the other sections
 	parameters string
 	returns    string
 	examples   string
@@ -59,13 +59,17 @@ func parseSections(s string) sections {
 	}
 	doc.body = s[:marks[0][0]]
 	for i, m := range marks {
-		end := len(s)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
-		doc.add(title(s, m), s[m[0]:m[1]], s[m[1]:end])
+		doc.add(title(s, m), s[m[0]:m[1]], s[m[1]:endOf(s, marks, i)])
 	}
 	return doc
+}
+
+// endOf returns the end of the text of the i-th mark: the start of the next one.
+func endOf(s string, marks [][]int, i int) int {
+	if i+1 < len(marks) {
+		return marks[i+1][0]
+	}
+	return len(s)
 }
 
 // headingEnds are the last words of headings.
@@ -79,8 +83,8 @@ var headingEnds = func() map[string]bool {
 	return ends
 }()
 
-// mayHaveHeading reports whether a line or what stands before a colon ends as headings do:
-// most texts have none, and to search them costs most of what reading them does.
+// mayHaveHeading reports whether a line, or its part before a colon, ends as headings do.
+// Most texts have no heading, and searching for headings is the costliest part of reading.
 func mayHaveHeading(s string) bool {
 	for at := 0; at < len(s); {
 		n := strings.IndexAny(s[at:], ":\n")
@@ -99,16 +103,12 @@ func mayHaveHeading(s string) bool {
 // aside is a heading that also occurs within the text of a parameter.
 var aside = regexp.MustCompile(`^(?:example|note|usage|warning|important)s?$`)
 
-// withoutAsides drops the headings within the text of a parameter, as in "Name of the
-// city. Example: Paris": those amid a line, below which the list of parameters goes on.
+// withoutAsides drops headings inside the text of a parameter, as in "Name of the city.
+// Example: Paris": headings amid a line, below which the list of parameters continues.
 func withoutAsides(s string, marks [][]int) (out [][]int) {
 	for i, m := range marks {
-		end := len(s)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
 		before := s[strings.LastIndexByte(s[:m[0]], '\n')+1 : m[0]]
-		_, below, _ := strings.Cut(s[m[1]:end], "\n")
+		_, below, _ := strings.Cut(s[m[1]:endOf(s, marks, i)], "\n")
 		if len(out) > 0 && listsParameters(title(s, out[len(out)-1])) && aside.MatchString(title(s, m)) &&
 			strings.Trim(before, " \t-*•+") != "" && lineEntry.MatchString(below) {
 			continue
@@ -127,8 +127,8 @@ func listsParameters(title string) bool {
 	return false
 }
 
-// parseFields removes the fields of reST and Javadoc and returns them in their
-// sections: parameters in the form in which entries finds them again.
+// parseFields removes the fields of reST and Javadoc and returns them in their sections.
+// Parameters are written in a form that entries reads.
 func parseFields(s string) (rest string, doc sections) {
 	if strings.Contains(s, "@") {
 		s = returnsTag.ReplaceAllString(paramTag.ReplaceAllString(s, "$1:param $2 $3: "), "$1:returns: ")
@@ -173,23 +173,27 @@ func title(s string, m []int) string {
 	return ""
 }
 
-// add files a section under what its heading says. Errors are left out: they
-// tell what a tool is not for.
+// add files a section under its heading. It drops errors, which say nothing about the
+// purpose of a tool.
 func (d *sections) add(title, mark, content string) {
 	if listsParameters(title) {
-		listed, rest := entryBlocks(content)
-		d.parameters += "\n" + listed
-		d.body = paragraphs(d.body, rest)
+		blocks := blankLine.Split(strings.TrimLeft(content, "\r\n"), -1)
+		n := 1 // blocks before the first without entries
+		for n < len(blocks) && (strings.TrimSpace(blocks[n-1]) == "" || lineEntry.MatchString(blocks[n])) {
+			n++
+		}
+		d.parameters += "\n" + strings.Join(blocks[:n], "\n\n")
+		d.body = paragraphs(d.body, strings.Join(blocks[n:], "\n\n"))
 		return
 	}
 	switch strings.TrimSuffix(title, "s") {
 	case "return", "yield", "response", "output", "return value":
-		first, rest := firstBlock(content)
+		first, rest := firstParagraph(content)
 		_, said := leadingType(first)
 		d.returns = paragraphs(d.returns, said)
 		d.body = paragraphs(d.body, rest)
 	case "raise", "throw", "error", "exception":
-		_, rest := firstBlock(content)
+		_, rest := firstParagraph(content)
 		d.body = paragraphs(d.body, rest)
 	case "example", "example request", "example querie", "sample querie", "usage example", "prompt example":
 		d.examples = paragraphs(d.examples, content)
@@ -200,9 +204,8 @@ func (d *sections) add(title, mark, content string) {
 
 var blankLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 
-// firstBlock cuts a section at its first empty line: what follows is no longer
-// about it.
-func firstBlock(s string) (first, rest string) {
+// firstParagraph cuts a section at its first empty line: the rest is about something else.
+func firstParagraph(s string) (first, rest string) {
 	s = strings.TrimLeft(s, " \t\r\n")
 	if m := blankLine.FindStringIndex(s); m != nil {
 		return s[:m[0]], s[m[1]:]
@@ -210,18 +213,8 @@ func firstBlock(s string) (first, rest string) {
 	return s, ""
 }
 
-// entryBlocks cuts a section of entries before the first block without any.
-func entryBlocks(s string) (listed, rest string) {
-	blocks := blankLine.Split(strings.TrimLeft(s, "\r\n"), -1)
-	n := 1
-	for n < len(blocks) && (strings.TrimSpace(blocks[n-1]) == "" || lineEntry.MatchString(blocks[n])) {
-		n++
-	}
-	return strings.Join(blocks[:n], "\n\n"), strings.Join(blocks[n:], "\n\n")
-}
-
-// leadingType splits off the type that a text begins with, on a line of its own
-// or before a colon.
+// leadingType splits off a type at the start of a text, on a line of its own or before a
+// colon.
 func leadingType(s string) (typ, rest string) {
 	s = strings.TrimSpace(s)
 	i := strings.IndexAny(s, ":\n")
@@ -233,13 +226,12 @@ func leadingType(s string) (typ, rest string) {
 
 var (
 	lineEntry = regexp.MustCompile(`(?m)^([ \t]*)(?:[-*•+]|\d+\.)?[ \t]*(?:\*\*|__)?[` + "`" + `"']?(\*{0,2}[A-Za-z_$][\w$.\[\]-]*)[` + "`" + `"']?(?:\*\*|__)?[ \t]*(?:[(\[]([^()\[\]\n]*(?:[(\[][^()\[\]\n]*[)\]][^()\[\]\n]*)*)[)\]])?(?:\*\*)?[ \t]*(?::|[ \t][–—-]+[ \t]|=>|→)(?:\*\*)?[ \t]*(.*)$`)
-	// inlineEntry also finds entries that run on in one line.
+	// inlineEntry matches entries that follow each other in one line, too.
 	inlineEntry = regexp.MustCompile(`(?:^|\s)(?:[-*•][ \t]*)?[` + "`" + `"']?([A-Za-z_$][\w$.\[\]-]*)[` + "`" + `"']?(?:[ \t]*\(([^()\n]*)\))?[ \t]*:(?:\s|$)`)
 )
 
-// entries finds the descriptions of parameters in a section. Where the names
-// are known only these are looked for, and may run on in one line, or stand in a
-// table.
+// entries finds the descriptions of parameters in a section. If the names are known, it
+// looks only for these, which may also follow each other in one line or be in a table.
 func entries(s string, known map[string]bool) []entry {
 	var out []entry
 	several := strings.Contains(strings.TrimSpace(s), "\n")
@@ -264,8 +256,8 @@ func entries(s string, known map[string]bool) []entry {
 	return out
 }
 
-// lineEntries takes the lines that begin with an entry, with those below. What
-// is indented deeper than the first belongs to the one before.
+// lineEntries takes lines that begin with an entry, with the lines below each. A line that
+// is indented deeper than the first entry belongs to the entry before it.
 func lineEntries(s string) []entry {
 	var out []entry
 	marks := lineEntry.FindAllStringSubmatchIndex(s, maxCollected)
@@ -275,11 +267,7 @@ func lineEntries(s string) []entry {
 	}
 	marks = slices.DeleteFunc(marks, func(m []int) bool { return m[3]-m[2] > indent })
 	for i, m := range marks {
-		end := len(s)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
-		text, _, _ := strings.Cut(strings.ReplaceAll(s[m[8]:end], "\r", ""), "\n\n") // what is below describes no parameter
+		text, _, _ := strings.Cut(strings.ReplaceAll(s[m[8]:endOf(s, marks, i)], "\r", ""), "\n\n") // the next paragraph describes no parameter
 		out = append(out, entry{name: strings.TrimLeft(s[m[4]:m[5]], "*"), note: group(s, m, 3), text: text})
 	}
 	return out
@@ -292,7 +280,7 @@ func group(s string, m []int, g int) string {
 	return s[m[2*g]:m[2*g+1]]
 }
 
-// inlineEntries takes every entry that does not stand in parentheses.
+// inlineEntries takes every entry outside parentheses.
 func inlineEntries(s string, known map[string]bool) []entry {
 	var out []entry
 	opened, counted, begun := 0, 0, 0
@@ -304,7 +292,7 @@ func inlineEntries(s string, known map[string]bool) []entry {
 		start, name := at+m[0], group(s[at:], m, 1)
 		passed := s[counted:start]
 		if i := strings.LastIndexByte(passed, '\n'); i >= 0 {
-			opened, passed = 0, passed[i:] // "(0, 1]" would be open for ever
+			opened, passed = 0, passed[i:] // nothing closes "(0, 1]"
 		}
 		opened += strings.Count(passed, "(") - strings.Count(passed, ")")
 		counted = start
@@ -321,8 +309,8 @@ func inlineEntries(s string, known map[string]bool) []entry {
 	return out
 }
 
-// typed splits what stands in parentheses into a type and whether the
-// parameter is required; known says whether it tells.
+// typed splits the note into a type and the required flag; known is false if the note has
+// no such flag.
 func (e entry) typed() (typ string, required, known bool) {
 	var types []string
 	for _, part := range splitTop(e.note, ',') {
@@ -341,7 +329,7 @@ func (e entry) typed() (typ string, required, known bool) {
 	return strings.Join(types, " or "), required, known
 }
 
-// entryParameters makes parameters of entries where prose is all there is.
+// entryParameters makes parameters of entries, for sources that have only prose.
 func entryParameters(list []entry) []schema.Parameter {
 	explicit := false
 	for _, e := range list {
@@ -359,10 +347,9 @@ func entryParameters(list []entry) []schema.Parameter {
 	return out
 }
 
-// addDocumentation adds to a document what its documentation text says: the
-// descriptions of parameters that have none, the response, the examples. The
-// text without what found its place becomes the description. Parameters are
-// taken from it only where the source lists none.
+// addDocumentation adds a documentation text to a document: descriptions of parameters
+// that have none, the response, the examples, and the rest to the description. The text
+// adds parameters only if the source lists none.
 func addDocumentation(d *schema.Document, said string) {
 	doc := parseSections(cut(said))
 	if doc.parameters != "" && !describeParameters(d, doc.parameters) {
@@ -374,11 +361,11 @@ func addDocumentation(d *schema.Document, said string) {
 	d.Description = paragraphs(d.Description, doc.body, rest)
 }
 
-// cut bounds a documentation text before it is searched.
+// cut bounds a text before it is searched.
 func cut(s string) string { return text.Truncate(s, maxProse) }
 
-// describeParameters hands out the descriptions in a section to the parameters that have
-// none, and reports whether all of the section found a place.
+// describeParameters gives the descriptions in a section to the parameters that lack one,
+// and reports whether the section has any of them.
 func describeParameters(d *schema.Document, section string) bool {
 	if len(d.Parameters) == 0 {
 		d.Parameters = fromText(section)

@@ -5,12 +5,45 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
+	"github.com/toolstream/toolstream/services/standardizer/injection"
 )
 
-// The flags of documents whose texts match requests without describing what answers
-// them.
+// suspicions collects suspicious strings of a source, keys included: a model reads
+// parameter names and defaults as well as prose.
+type suspicions struct {
+	seen  map[string]bool // a repeated string, such as a key of a list's elements, says nothing new
+	flags []string
+	all   strings.Builder // instructions may be spread over several strings
+}
+
+func (f *suspicions) add(s string) {
+	if f.seen[s] {
+		return
+	}
+	f.seen[s] = true
+	f.flags = append(f.flags, text.Suspicious(s)...)
+	f.all.WriteString(s)
+	f.all.WriteByte('\n')
+}
+
+// idWords separates the words of an id: a provider is free to choose them, and models read them.
+var idWords = strings.NewReplacer("-", " ", "_", " ", ".", " ", "/", " ")
+
+// instructs reports whether a document's own texts instruct a model.
+func instructs(d *schema.Document) bool {
+	about := append([]string{d.Name, d.Title, d.Description, d.Response}, slices.Concat(d.Tags, d.Examples)...)
+	if injection.Suspicious(strings.Join(about, "\n")) {
+		return true
+	}
+	return slices.ContainsFunc(d.Parameters, func(p schema.Parameter) bool {
+		said := append([]string{p.Name, p.Description, p.Default, p.Example}, p.Enum...)
+		return injection.Suspicious(strings.Join(said, "\n"))
+	})
+}
+
+// The flags of documents whose texts match requests without describing what answers them.
 const (
 	FlagRequests = "requests-in-text" // texts are made of requests, or the name is a sentence
 	FlagSubjects = "many-subjects"    // the description lists words of more things than one tool is for
@@ -32,7 +65,27 @@ const (
 // flooding returns the flags of a document that may have been written to be found for
 // requests that it does not answer.
 func flooding(d *schema.Document) (found []string) {
-	if saysMuch(d.Name) || madeOfRequests(d.Description) || elsewhere(d) >= requestsElsewhere {
+	name := strings.Fields(d.Name)
+	isSentence := len(name) >= sentenceName && name[0] != strings.ToUpper(name[0]) // a method and a path may be long
+
+	// Quotations in a description are examples, unless it has little else.
+	description := d.Description
+	if rest := withoutQuotes(description); 3*len(rest) >= len(description) {
+		description = rest
+	}
+	requests, sentences := countRequests(description)
+
+	elsewhere := 0
+	texts := append([]string{d.Title, d.Response}, d.Tags...)
+	for i := range d.Parameters {
+		texts = append(texts, d.Parameters[i].Description)
+	}
+	for _, s := range texts {
+		n, _ := countRequests(withoutQuotes(s))
+		elsewhere += n
+	}
+
+	if isSentence || requests > 0 && requestIn*requests >= sentences || requests > 1 && requestsIn*requests >= sentences || elsewhere >= requestsElsewhere {
 		found = append(found, FlagRequests)
 	}
 	if listsSubjects(d.Description) {
@@ -41,37 +94,7 @@ func flooding(d *schema.Document) (found []string) {
 	return found
 }
 
-// saysMuch reports whether a name is a sentence. A method and a path may be long.
-func saysMuch(name string) bool {
-	words := strings.Fields(name)
-	return len(words) >= sentenceName && words[0] != strings.ToUpper(words[0])
-}
-
-// madeOfRequests reports whether many sentences of a description are requests of users.
-// What it quotes are examples, unless it does little else.
-func madeOfRequests(description string) bool {
-	if rest := withoutQuotes(description); 3*len(rest) >= len(description) {
-		description = rest
-	}
-	n, of := countRequests(description)
-	return n > 0 && requestIn*n >= of || n > 1 && requestsIn*n >= of
-}
-
-// elsewhere counts the requests in the other texts of a document. What they quote are
-// examples.
-func elsewhere(d *schema.Document) (n int) {
-	texts := append([]string{d.Title, d.Response}, d.Tags...)
-	for i := range d.Parameters {
-		texts = append(texts, d.Parameters[i].Description)
-	}
-	for _, s := range texts {
-		more, _ := countRequests(withoutQuotes(s))
-		n += more
-	}
-	return n
-}
-
-// withoutQuotes returns a text without what stands between quotation marks.
+// withoutQuotes returns a text without its quotations.
 func withoutQuotes(s string) string {
 	q := quotations{text: s}
 	var rest []byte
@@ -94,7 +117,7 @@ type quotations struct {
 	unclosed int // before it, no more quotation between single marks closes
 }
 
-// endOf returns where the quotation that begins at i ends, 0 if none begins there.
+// endOf returns the end of the quotation that begins at i, 0 if none begins there.
 func (q *quotations) endOf(i int) int {
 	switch q.text[i] {
 	case '"', '`':
@@ -111,7 +134,7 @@ func (q *quotations) endOf(i int) int {
 	return 0
 }
 
-// upTo returns where the first mark at or after from ends, 0 if there is none.
+// upTo returns the end of the first mark at or after from, or 0.
 func (q *quotations) upTo(from int, mark string) int {
 	if n := strings.Index(q.text[from:], mark); n >= 0 {
 		return from + n + len(mark)
@@ -119,9 +142,8 @@ func (q *quotations) upTo(from int, mark string) int {
 	return 0
 }
 
-// single returns where a quotation of one line between single marks ends that begins at
-// i, with the character after it, 0 if there is none. A mark before a letter is an
-// apostrophe.
+// single returns the end of the one-line quotation between single marks that begins at i,
+// including the character after it, or 0. A mark before a letter is an apostrophe.
 func (q *quotations) single(i int) int {
 	at := i + markLength(q.text[i:], "'", "‘")
 	if at == i || i < q.unclosed {
@@ -147,7 +169,7 @@ func (q *quotations) single(i int) int {
 	}
 }
 
-// markLength returns the length of the mark at the beginning of s, 0 if there is none.
+// markLength returns the length of the mark that s starts with, or 0.
 func markLength(s string, marks ...string) int {
 	for _, m := range marks {
 		if strings.HasPrefix(s, m) {
@@ -157,33 +179,31 @@ func markLength(s string, marks ...string) int {
 	return 0
 }
 
-// countRequests counts the sentences of a text that are requests of users, and all.
-func countRequests(s string) (n, of int) {
+// countRequests counts the sentences of a text, and the requests of users among them.
+func countRequests(s string) (requests, sentences int) {
+	isGap := func(r rune) bool {
+		return (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80) && !strings.ContainsRune("'-_./@#", r)
+	}
 	for _, sentence := range text.Sentences(s) {
 		words := strings.FieldsFunc(sentence, isGap)
 		if len(words) < leastWords {
 			continue
 		}
-		of++
-		if asks(sentence, words) {
-			n++
+		sentences++
+		if isUsersRequest(sentence, words) {
+			requests++
 		}
 	}
-	return n, of
+	return requests, sentences
 }
 
-// isGap reports whether a character stands between words.
-func isGap(r rune) bool {
-	return (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80) && !strings.ContainsRune("'-_./@#", r)
-}
-
-// asks reports whether a sentence is one that a user says: about himself, or a question.
-func asks(sentence string, words []string) bool {
+// isUsersRequest reports whether a user says a sentence: about himself, or as a question.
+func isUsersRequest(sentence string, words []string) bool {
 	if strings.ContainsAny(sentence[max(0, len(sentence)-4):], "?？") {
 		return true
 	}
 	for i := range words {
-		if ofMyself(words, i) {
+		if isFirstPerson(words, i) {
 			return true
 		}
 	}
@@ -200,9 +220,9 @@ func asks(sentence string, words []string) bool {
 	return false
 }
 
-// ofMyself reports whether a word says that somebody speaks of himself. A numeral, an
-// index and a code do not.
-func ofMyself(words []string, at int) bool {
+// isFirstPerson reports whether the speaker of a word speaks of himself: not in a numeral,
+// an index or a code.
+func isFirstPerson(words []string, at int) bool {
 	word := strings.Trim(words[at], "'’-_./@#")
 	if word == "" || !strings.ContainsRune("iImM", rune(word[0])) { // most words
 		return false
@@ -221,8 +241,8 @@ func ofMyself(words []string, at int) bool {
 	return false
 }
 
-// listsSubjects reports whether a text, of scripts with words, lists words of many things
-// and repeats few of any kind, as prose does.
+// listsSubjects reports whether a text, in scripts with words, names many things and
+// repeats few words of any kind; prose repeats many.
 func listsSubjects(s string) bool {
 	if len(s) < 2*manySubjects { // most texts
 		return false

@@ -7,15 +7,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// generic reads any JSON: it knows the words people use for names,
-// descriptions, inputs, outputs and examples, in any spelling, and collects
-// the prose that is left.
+// generic reads any JSON: it knows the words that people use for names, descriptions,
+// inputs, outputs and examples, in any spelling.
 func generic(raw any) schema.Document {
-	switch v := embedded(raw).(type) {
+	switch v := jsondoc.Embedded(raw).(type) {
 	case string:
 		return prose(v)
 	case map[string]any:
@@ -39,8 +39,24 @@ func genericObject(m map[string]any) schema.Document {
 	d.Name = f.text(nameKeys...)
 	d.Title = f.text("title", "displayname", "label", "humanname")
 	f.complete(&d)
-	functions := f.code()
-	addDocumentation(&d, f.description())
+	var functions []pythonFunction // definitions in any value
+	for _, k := range jsondoc.Keys(f.values) {
+		s, ok := f.values[k].(string)
+		if !ok || f.taken[k] || !strings.Contains(s, "(") {
+			continue
+		}
+		if function, ok := signature(s); ok {
+			f.taken[k] = true
+			functions = append(functions, function)
+		}
+	}
+	var about []string
+	for _, k := range descriptionKeys {
+		if !f.taken[k] {
+			about = append(about, strings.Join(words(f.take(k)), "\n"))
+		}
+	}
+	addDocumentation(&d, paragraphs(about...))
 	for _, function := range functions {
 		if d.Name == "" {
 			d.Name = function.name
@@ -60,8 +76,13 @@ func (f *fields) complete(d *schema.Document) {
 	if len(d.Parameters) == 0 {
 		f.inputs(d)
 	}
-	if d.Response == "" {
-		d.Response = f.response()
+	for _, k := range outputKeys {
+		if d.Response != "" {
+			break
+		}
+		if d.Response = response(f.values[k]); d.Response != "" {
+			f.taken[k] = true
+		}
 	}
 	if len(d.Examples) == 0 {
 		for _, k := range exampleKeys {
@@ -92,8 +113,7 @@ func wrapped(m map[string]any, f *fields) map[string]any {
 	return nil
 }
 
-// fields are an object's values by folded key. What a rule takes is not left
-// over for the next one.
+// fields are an object's values by folded key. A value that a rule takes is not read again.
 type fields struct {
 	values map[string]any
 	taken  map[string]bool
@@ -102,7 +122,7 @@ type fields struct {
 func foldKeys(m map[string]any) *fields {
 	f := &fields{values: make(map[string]any, len(m)), taken: map[string]bool{}}
 	for _, k := range jsondoc.Keys(m) {
-		if folded := fold(k); f.values[folded] == nil {
+		if folded := provenance.Fold(k); f.values[folded] == nil {
 			f.values[folded] = m[k]
 		}
 	}
@@ -126,7 +146,7 @@ func (f *fields) take(k string) any {
 	return v
 }
 
-// text takes the first of the keys that holds a text which is a line.
+// text takes the value of the first of the keys that has a text of one line.
 func (f *fields) text(names ...string) string {
 	for _, k := range names {
 		s := strings.TrimSpace(str(f.values[k]))
@@ -155,8 +175,8 @@ var (
 		"group", "field", "framework", "task", "collection", "provider", "pipelinetag", "libraryname", "toolname"}
 )
 
-// inputs reads parameters wherever they stand, required and optional ones
-// apart or together.
+// inputs reads parameters from any of their usual keys, required and optional parameters
+// under different keys or together.
 func (f *fields) inputs(d *schema.Document) {
 	for _, part := range []struct {
 		key      string
@@ -181,8 +201,7 @@ func (f *fields) inputs(d *schema.Document) {
 	}
 }
 
-// otherInputs returns the keys that name inputs in other words, or in other languages, and
-// hold objects.
+// otherInputs returns keys that name inputs in other words or languages and have objects.
 func (f *fields) otherInputs() (found []string) {
 	isObject := func(v any) bool { return object(v) != nil }
 	for _, k := range jsondoc.Keys(f.values) {
@@ -196,16 +215,17 @@ func (f *fields) otherInputs() (found []string) {
 	return found
 }
 
-// inputWords stand in keys that name inputs: "queryParams", "paramètres".
+// inputWords are parts of keys that name inputs: "queryParams", "paramètres".
 var inputWords = []string{"param", "argument", "input", "eingabe", "entrada", "параметр", "аргумент", "参数", "參數", "パラメータ", "引数", "매개변수", "인수"}
 
-// namesInputs reports whether a folded key names inputs and not outputs.
+// namesInputs reports whether a folded key names inputs, not outputs.
 func namesInputs(folded string) bool {
 	in := func(word string) bool { return strings.Contains(folded, word) }
 	return slices.ContainsFunc(inputWords, in) && !slices.ContainsFunc([]string{"output", "response", "return", "result", "example", "sample"}, in)
 }
 
-// require marks the parameters that a list beside them names, and no others.
+// require marks the parameters named by "required" next to them as required, and all
+// others as optional.
 func (f *fields) require(found []schema.Parameter) {
 	listed, ok := f.values["required"].([]any)
 	names := words(listed)
@@ -222,68 +242,27 @@ func (f *fields) require(found []schema.Parameter) {
 	}
 }
 
-func (f *fields) response() string {
-	for _, k := range outputKeys {
-		if told := response(f.values[k]); told != "" {
-			f.taken[k] = true
-			return told
-		}
-	}
-	return ""
-}
-
-// code takes the definitions that stand in any value.
-func (f *fields) code() []pythonFunction {
-	var out []pythonFunction
-	for _, k := range jsondoc.Keys(f.values) {
-		s, ok := f.values[k].(string)
-		if !ok || f.taken[k] || !strings.Contains(s, "(") {
-			continue
-		}
-		if function, ok := signature(s); ok {
-			f.taken[k] = true
-			out = append(out, function)
-		}
-	}
-	return out
-}
-
-func (f *fields) description() string {
-	var parts []string
-	for _, k := range descriptionKeys {
-		if f.taken[k] {
-			continue
-		}
-		parts = append(parts, strings.Join(words(f.take(k)), "\n"))
-	}
-	return paragraphs(parts...)
-}
-
-// isProse reports whether a text reads like sentences: words in a row, and
-// hardly anything but letters.
+// isProse reports whether a text reads like sentences: words in a row, and hardly anything
+// but letters.
 func isProse(s string) bool {
 	s = s[:min(len(s), 4*maxExample)]
-	return (len(strings.Fields(s)) >= 4 || wideLetters(s) >= 8) && mostlyLetters(s)
-}
-
-// mostlyLetters reports that four of five characters are letters, marks or
-// spaces, and that nothing stands there which only code has.
-func mostlyLetters(s string) bool {
+	if len(strings.Fields(s)) < 4 && wideLetters(s) < 8 || strings.Contains(s, "://") || strings.ContainsAny(s, "{};=") {
+		return false
+	}
 	letters := 0
 	for _, r := range s {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || r == ' ' {
 			letters++
 		}
 	}
-	return letters*5 >= utf8.RuneCountInString(s)*4 && !strings.Contains(s, "://") && !strings.ContainsAny(s, "{};=")
+	return letters*5 >= utf8.RuneCountInString(s)*4
 }
 
-// wideLetters counts the letters of scripts that do not put spaces between
-// words.
+// wideLetters counts letters of scripts that put no spaces between words.
 func wideLetters(s string) int {
 	n := 0
 	for _, r := range s {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+		if provenance.Wide(r) {
 			n++
 		}
 	}

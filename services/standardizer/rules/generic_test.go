@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/standardizer/rules"
 )
 
@@ -18,10 +19,7 @@ func TestInputsInOtherWords(t *testing.T) {
 		`{"name":"model","hyperparameters":{"rate":0.1,"steps":100},"inputModes":["text/plain"]}`:                 "",
 		`{"name":"model","output_params":{"room":{"description":"Number of the room booked"}}}`:                   "",
 	} {
-		d, err := rules.Standardize("json", "", json.RawMessage(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := check.Value(rules.Standardize("json", "", json.RawMessage(raw)))(t)
 		got := ""
 		for _, p := range d.Parameters {
 			got += p.Name + ": " + p.Description

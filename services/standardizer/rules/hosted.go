@@ -7,7 +7,7 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// hostedTool is what a vendor documents of a tool that is told by its type alone.
+// hostedTool is the vendor's documentation of a tool whose document has only its type.
 type hostedTool struct {
 	does, answers string
 	parameters    []schema.Parameter
@@ -15,11 +15,6 @@ type hostedTool struct {
 
 func given(name, typ, description string, enum ...string) schema.Parameter {
 	return schema.Parameter{Name: name, Type: typ, Required: true, Description: description, Enum: enum}
-}
-
-func optionally(p schema.Parameter) schema.Parameter {
-	p.Required = false
-	return p
 }
 
 var (
@@ -36,14 +31,14 @@ var (
 		[]schema.Parameter{given("query", "string", "What the tools are to do")}}
 )
 
-// hostedTools has the tools by their types without a version.
+// hostedTools maps types without their version to tools.
 var hostedTools = map[string]hostedTool{
 	"web_search": webSearch, "web_search_preview": webSearch,
 	"web_fetch": {"Fetches the content of a web page or a PDF document.", "Returns the text of the page or document.",
 		[]schema.Parameter{given("url", "string", "Address of the page or document")}},
 	"code_execution": codeExecution, "code_interpreter": codeExecution,
 	"computer": computerUse, "computer_use": computerUse, "computer_use_preview": computerUse,
-	"bash":  {shell.does, shell.answers, []schema.Parameter{shell.parameters[0], optionally(given("restart", "boolean", "Start the shell anew"))}},
+	"bash":  {shell.does, shell.answers, []schema.Parameter{shell.parameters[0], {Name: "restart", Type: "boolean", Description: "Start the shell anew"}}},
 	"shell": shell, "local_shell": shell,
 	"text_editor": {"Views, creates and edits text files.", "Returns the content of the file, or what was changed.",
 		[]schema.Parameter{given("command", "string", "What to do", "view", "create", "str_replace", "insert"), filePath}},
@@ -58,12 +53,11 @@ var hostedTools = map[string]hostedTool{
 	"tool_search": toolSearch, "tool_search_tool_regex": toolSearch, "tool_search_tool_bm25": toolSearch,
 }
 
-// toolVersion is how a type ends that has a version: "_20250305", "_2025_03_11".
+// toolVersion matches the version at the end of a type: "_20250305", "_2025_03_11".
 var toolVersion = regexp.MustCompile(`_20\d\d_?\d\d_?\d\d$`)
 
 // hosted reads a tool that Anthropic or OpenAI defines: {"type","name"?} and settings. The
-// document says what it is by its type alone; what the type does is what its vendor
-// documents.
+// vendor documents the tools of a type.
 func hosted(m map[string]any) schema.Document {
 	kind := toolVersion.ReplaceAllString(str(m["type"]), "")
 	known := hostedTools[kind]

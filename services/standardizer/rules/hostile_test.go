@@ -12,12 +12,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-func allFormats() []string {
-	return []string{"mcp", "openapi", "function", "rapidapi", "card", "python", "json", "text", "provider", "a2a", "skill", "langchain", "hosted", "postman", "graphql", "protobuf"}
+func allFormats() (names []string) {
+	for _, f := range tooldoc.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // withinLimits checks what every document has to keep, whatever it was made

@@ -8,7 +8,7 @@ import (
 )
 
 // langchain reads a serialised LangChain tool: {"lc","id","kwargs"}, the kwargs alone, or
-// only the Python text that stands for one.
+// only the Python text of the tool.
 func langchain(m map[string]any) schema.Document {
 	if kwargs := object(m["kwargs"]); kwargs != nil {
 		m = kwargs
@@ -17,7 +17,7 @@ func langchain(m map[string]any) schema.Document {
 	}
 	d := schema.Document{Name: str(m["name"]), Tags: words(m["tags"])}
 	input := object(m["args_schema"])
-	if input["lc"] == nil { // else a class that could not be written
+	if input["lc"] == nil { // otherwise a class that could not be serialised
 		d.Parameters, d.Flags = fromSchema(m["args_schema"])
 	}
 	said := str(m["description"])

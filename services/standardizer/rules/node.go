@@ -7,11 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 )
 
-// node is what a JSON Schema says once its references are followed and its
-// compositions merged.
+// Bounds of the work on one JSON Schema and everything that it refers to.
+const (
+	schemaBudget  = 20_000 // schemas that are read
+	schemaNesting = 32     // references and compositions inside one another
+)
+
+// node is a JSON Schema after its references are followed and its compositions merged.
 type node struct {
 	types       []string // without "null"
 	format      string
@@ -22,21 +28,33 @@ type node struct {
 	example     any
 	props       map[string]any  // schema by property name
 	required    map[string]bool // of the properties
-	items       any             // schema of an array's items; nil where nothing is said
+	items       any             // schema of an array's items; nil if unknown
 	refs        []string        // references followed on the way
 	readOnly    bool
 	writeOnly   bool
 	never       bool // the schema "false"
 }
 
-// node reads a schema; what stands outside wins over what it refers to.
-func (w *walker) node(s any) node {
+// reader reads JSON Schemas whose references point into root.
+type reader struct {
+	root      any
+	open      map[string]bool // references being expanded, so that none is inside itself
+	budget    int
+	truncated bool
+}
+
+func newReader(root any) reader {
+	return reader{root: root, open: map[string]bool{}, budget: schemaBudget}
+}
+
+// node reads a schema; its own keywords override the keywords of a referenced schema.
+func (r *reader) node(s any) node {
 	n := node{}
-	w.resolve(&n, s, schemaNesting)
+	r.resolve(&n, s, schemaNesting)
 	return n
 }
 
-func (w *walker) resolve(n *node, s any, depth int) {
+func (r *reader) resolve(n *node, s any, depth int) {
 	if s == false {
 		n.never = true
 	}
@@ -44,33 +62,39 @@ func (w *walker) resolve(n *node, s any, depth int) {
 	if m == nil {
 		return
 	}
-	if w.budget--; w.budget < 0 || depth == 0 {
-		w.truncated = true
+	if r.budget--; r.budget < 0 || depth == 0 {
+		r.truncated = true
 		return
 	}
 	n.keywords(m)
 	if ref, ok := m["$ref"].(string); ok {
-		w.follow(n, ref, depth)
+		r.follow(n, ref, depth)
 	}
 	for _, part := range list(m["allOf"]) {
-		w.resolve(n, part, depth-1)
+		r.resolve(n, part, depth-1)
 	}
-	w.alternatives(n, list(m["oneOf"]), depth)
-	w.alternatives(n, list(m["anyOf"]), depth)
+	r.alternatives(n, list(m["oneOf"]), depth)
+	r.alternatives(n, list(m["anyOf"]), depth)
 	if m["then"] != nil || m["else"] != nil {
-		w.condition(n, m["then"], m["else"], depth)
+		r.condition(n, m["then"], m["else"], depth)
 	}
 	for _, k := range []string{"dependentSchemas", "dependencies"} {
 		schemas := object(m[k])
 		for _, name := range jsondoc.Keys(schemas) {
-			w.condition(n, schemas[name], nil, depth)
+			r.condition(n, schemas[name], nil, depth)
 		}
 	}
 }
 
-// keywords takes over what the schema itself says, where nothing is known yet.
+// keywords adopts the keywords of the schema itself, except for facts already known.
 func (n *node) keywords(m map[string]any) {
-	n.addTypes(m["type"])
+	for _, t := range words(m["type"]) {
+		for t := range strings.SplitSeq(TypeName(t), " or ") {
+			if t != "null" && t != "" && !slices.Contains(n.types, t) {
+				n.types = append(n.types, t)
+			}
+		}
+	}
 	n.format = cmpOr(n.format, str(m["format"]))
 	n.title = cmpOr(n.title, str(m["title"]))
 	n.description = cmpOr(n.description, str(m["description"]))
@@ -79,17 +103,30 @@ func (n *node) keywords(m map[string]any) {
 	if n.def == nil {
 		n.def = m["default"]
 	}
-	if n.example == nil {
-		n.example = exampleOf(m)
+	if all := dialect.Examples(m); n.example == nil && len(all) > 0 {
+		n.example = all[0]
 	}
 	if c, ok := m["const"]; ok && n.enum == nil {
 		n.enum = []any{c}
 	} else if n.enum == nil {
 		n.enum = list(m["enum"])
 	}
-	n.addProperties(m)
-	if n.items == nil {
-		n.items = itemsOf(m)
+	for _, name := range words(m["required"]) {
+		n.require(name)
+	}
+	for name, s := range dialect.Properties(m["properties"]) {
+		n.property(name, s, "allOf")
+	}
+	for _, k := range []string{"items", "prefixItems"} {
+		if n.items != nil {
+			break
+		}
+		switch v := m[k].(type) {
+		case map[string]any:
+			n.items = v
+		case []any:
+			n.items = map[string]any{"anyOf": v}
+		}
 	}
 }
 
@@ -100,62 +137,42 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-func (n *node) addTypes(v any) {
-	for _, t := range words(v) {
-		for t := range strings.SplitSeq(TypeName(t), " or ") {
-			if t != "null" && t != "" && !slices.Contains(n.types, t) {
-				n.types = append(n.types, t)
-			}
-		}
+func (n *node) require(name string) {
+	if n.required == nil {
+		n.required = map[string]bool{}
 	}
+	n.required[name] = true
 }
 
-func (n *node) addProperties(m map[string]any) {
-	for _, name := range words(m["required"]) {
-		if n.required == nil {
-			n.required = map[string]bool{}
-		}
-		n.required[name] = true
-	}
-	for name, s := range object(m["properties"]) {
-		n.property(name, s, "allOf")
-	}
-}
+// maxComposed bounds how many schemas of one property are composed.
+const maxComposed = 16
 
-// property adds a property; a second schema for the same name is composed with
-// the first.
+// property adds a property; a second schema of the same name is composed with the first.
 func (n *node) property(name string, s any, compose string) {
 	if n.props == nil {
 		n.props = map[string]any{}
 	}
-	if old, ok := n.props[name]; ok {
-		s = composed(compose, old, s)
+	old, ok := n.props[name]
+	if !ok {
+		n.props[name] = s
+		return
 	}
-	n.props[name] = s
-}
-
-// maxComposed bounds the alternatives of one property that are looked at.
-const maxComposed = 16
-
-// composed adds a schema to those that old is composed of already in this way.
-func composed(how string, old, s any) any {
 	parts := []any{old}
-	if m := object(old); len(m) == 1 && list(m[how]) != nil {
-		parts = list(m[how])
+	if m := object(old); len(m) == 1 && list(m[compose]) != nil {
+		parts = list(m[compose])
 	}
-	if len(parts) >= maxComposed {
-		return old
+	if len(parts) < maxComposed {
+		n.props[name] = map[string]any{compose: append(parts[:len(parts):len(parts)], s)}
 	}
-	return map[string]any{how: append(parts[:len(parts):len(parts)], s)}
 }
 
-// alternatives merges the schemas of oneOf or anyOf: the result allows what any
-// of them allows and requires what all of them require.
-func (w *walker) alternatives(n *node, schemas []any, depth int) {
+// alternatives merges the schemas of oneOf or anyOf: the result allows what any of them
+// allows and requires what all of them require.
+func (r *reader) alternatives(n *node, schemas []any, depth int) {
 	var found []node
 	for _, s := range schemas {
 		a := node{refs: n.refs}
-		w.resolve(&a, s, depth-1)
+		r.resolve(&a, s, depth-1)
 		if !a.never && object(s)["type"] != "null" {
 			found = append(found, a)
 		}
@@ -163,30 +180,44 @@ func (w *walker) alternatives(n *node, schemas []any, depth int) {
 	for i := range found {
 		n.allow(&found[i])
 	}
-	n.require(found)
+	n.requireCommon(found)
 	if len(found) == 1 { // or null
 		n.format, n.title = cmpOr(n.format, found[0].format), cmpOr(n.title, found[0].title)
 		if n.def == nil {
 			n.def = found[0].def
 		}
 	}
-	n.description = cmpOr(n.description, joinDescriptions(found))
-	if n.enum == nil {
-		n.enum = joinEnums(found)
+	var descriptions []string
+	var values []any // none if an alternative allows more than it lists
+	listed := true
+	for i := range found {
+		s := strings.TrimSpace(found[i].description)
+		if len(found) > 1 {
+			s = strings.TrimSuffix(s, ".")
+		}
+		if s != "" && !slices.Contains(descriptions, s) {
+			descriptions = append(descriptions, s)
+		}
+		listed = listed && len(found[i].enum) > 0
+		values = append(values, found[i].enum...)
+	}
+	n.description = cmpOr(n.description, strings.Join(descriptions, "; "))
+	if n.enum == nil && listed {
+		n.enum = values
 	}
 }
 
-// condition adds what holds if a condition does, or does not. What is said of a property
-// without a condition stands.
-func (w *walker) condition(n *node, then, otherwise any, depth int) {
+// condition adds the schemas of both branches of a condition. They change nothing about a
+// property that is known without a condition.
+func (r *reader) condition(n *node, then, otherwise any, depth int) {
 	c := node{refs: n.refs}
-	w.alternatives(&c, []any{then, otherwise}, depth)
+	r.alternatives(&c, []any{then, otherwise}, depth)
 	maps.DeleteFunc(c.props, func(name string, _ any) bool { return n.props[name] != nil })
 	n.allow(&c)
-	n.require([]node{c})
+	n.requireCommon([]node{c})
 }
 
-// allow adds what an alternative allows. What it says about itself holds for it alone.
+// allow adds the values that an alternative allows, but not its descriptions.
 func (n *node) allow(a *node) {
 	types := a.types
 	if len(types) == 0 {
@@ -216,65 +247,34 @@ func (n *node) allow(a *node) {
 	}
 }
 
-// require adds what all alternatives require.
-func (n *node) require(alternatives []node) {
+// requireCommon adds the properties that all alternatives require.
+func (n *node) requireCommon(alternatives []node) {
 	if len(alternatives) == 0 {
 		return
 	}
 	for name := range alternatives[0].required {
-		if slices.ContainsFunc(alternatives, func(a node) bool { return !a.required[name] }) {
-			continue
+		if !slices.ContainsFunc(alternatives, func(a node) bool { return !a.required[name] }) {
+			n.require(name)
 		}
-		if n.required == nil {
-			n.required = map[string]bool{}
-		}
-		n.required[name] = true
 	}
 }
 
-// joinDescriptions is what alternatives say of themselves, in one text.
-func joinDescriptions(alternatives []node) string {
-	var said []string
-	for i := range alternatives {
-		s := strings.TrimSpace(alternatives[i].description)
-		if len(alternatives) > 1 {
-			s = strings.TrimSuffix(s, ".")
-		}
-		if s != "" && !slices.Contains(said, s) {
-			said = append(said, s)
-		}
-	}
-	return strings.Join(said, "; ")
-}
-
-// joinEnums are the values that alternatives allow, nil where one allows more than it
-// lists.
-func joinEnums(alternatives []node) (values []any) {
-	for i := range alternatives {
-		if len(alternatives[i].enum) == 0 {
-			return nil
-		}
-		values = append(values, alternatives[i].enum...)
-	}
-	return values
-}
-
-// follow resolves a reference. A reference that leads nowhere, or into itself,
-// still gives the type its name.
-func (w *walker) follow(n *node, ref string, depth int) {
-	target, ok := jsondoc.Resolve(w.root, ref)
-	if !ok || w.path[ref] || slices.Contains(n.refs, ref) {
+// follow resolves a reference. A reference that leads nowhere, or into itself, still gives
+// the type its name.
+func (r *reader) follow(n *node, ref string, depth int) {
+	target, ok := jsondoc.Resolve(r.root, ref)
+	if !ok || r.open[ref] || slices.Contains(n.refs, ref) {
 		if name := refName(ref); name != "" && len(n.types) == 0 {
 			n.types = append(n.types, name)
 		}
 		return
 	}
 	n.refs = append(n.refs[:len(n.refs):len(n.refs)], ref)
-	w.resolve(n, target, depth-1)
+	r.resolve(n, target, depth-1)
 }
 
-// refName returns the name that a reference ends in. The number of an
-// alternative is no name.
+// refName returns the name that a reference ends in, "" if it ends in the number of an
+// alternative.
 func refName(ref string) string {
 	name := ref[strings.LastIndexAny(ref, "/#")+1:]
 	if decoded, err := url.PathUnescape(name); err == nil {
@@ -286,45 +286,40 @@ func refName(ref string) string {
 	return ifShort(name, maxType)
 }
 
-func itemsOf(m map[string]any) any {
-	for _, k := range []string{"items", "prefixItems"} {
-		switch v := m[k].(type) {
-		case map[string]any:
-			return v
-		case []any:
-			return map[string]any{"anyOf": v}
+// expand marks references as being expanded until the returned function is called.
+func (r *reader) expand(refs []string) func() {
+	var added []string
+	for _, ref := range refs {
+		if !r.open[ref] {
+			r.open[ref] = true
+			added = append(added, ref)
 		}
 	}
-	return nil
+	return func() {
+		for _, ref := range added {
+			delete(r.open, ref)
+		}
+	}
 }
 
-// exampleOf returns the first example in any of the forms in which JSON Schema
-// and OpenAPI write them.
-func exampleOf(m map[string]any) any {
-	if v, ok := m["example"]; ok {
-		return v
-	}
-	switch v := m["examples"].(type) {
-	case []any:
-		if len(v) > 0 {
-			return v[0]
+// inside returns the object within arrays, and the suffix "[]" for each of them.
+func (r *reader) inside(n node) (node, string) {
+	suffix := ""
+	for range 3 {
+		if len(n.props) > 0 || n.items == nil {
+			break
 		}
-	case map[string]any:
-		for _, k := range jsondoc.Keys(v) {
-			if named, ok := object(v[k])["value"]; ok {
-				return named
-			}
-		}
+		refs := n.refs
+		n = r.node(n.items)
+		n.refs = append(slices.Clone(refs), n.refs...)
+		suffix += "[]"
 	}
-	return nil
+	return n, suffix
 }
 
-// text is what a schema says about itself in words.
-func (n *node) text() string { return strings.TrimSpace(n.description) }
-
-// typeText writes the type: "array of string", "string (date-time)",
-// "integer or string".
-func (n *node) typeText(w *walker) string {
+// typeText writes the type of a node: "array of string", "string (date-time)", "integer or
+// string".
+func (r *reader) typeText(n *node) string {
 	types := n.types
 	if len(types) == 0 {
 		types = n.impliedTypes()
@@ -333,9 +328,9 @@ func (n *node) typeText(w *walker) string {
 	for _, t := range types {
 		switch {
 		case t == "array" && n.items != nil:
-			item := w.node(n.items)
-			item.items = nil // an array in an array is told as such, no deeper
-			t = arrayOf(item.typeText(w))
+			item := r.node(n.items)
+			item.items = nil // the text goes no deeper than an array in an array
+			t = arrayOf(r.typeText(&item))
 		case t == "string" && n.format != "":
 			t = "string (" + n.format + ")"
 		}
@@ -346,7 +341,7 @@ func (n *node) typeText(w *walker) string {
 	return strings.Join(out, " or ")
 }
 
-// impliedTypes is the type of a schema that does not name it.
+// impliedTypes returns the type of a schema that does not name it.
 func (n *node) impliedTypes() []string {
 	switch {
 	case len(n.props) > 0:
@@ -360,6 +355,9 @@ func (n *node) impliedTypes() []string {
 	}
 	return nil
 }
+
+// isDescribed reports whether a schema describes itself in words.
+func (n *node) isDescribed() bool { return strings.TrimSpace(n.description) != "" }
 
 // jsonType names the type of a decoded value.
 func jsonType(v any) string {

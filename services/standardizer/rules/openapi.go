@@ -5,35 +5,46 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/provenance"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/operation"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// openapi reads one operation of an OpenAPI or Swagger document: {"method",
-// "path", "operation", "api"}.
+// openapi reads one operation of an OpenAPI or Swagger document: {"method", "path",
+// "operation", "api"}.
 func openapi(m map[string]any) schema.Document {
 	op := object(m["operation"])
 	if op == nil {
 		op = m
 	}
-	api := object(m["api"])
 	d := schema.Document{Name: str(op["operationId"]), Title: str(op["summary"])}
 	if d.Name == "" {
 		d.Name = text.Split(strings.TrimSpace(str(m["method"]) + " " + str(m["path"])))
 	}
-	d.Tags = append(texts(op["tags"]), str(api["title"]))
-	d.Parameters, d.Flags = operationParameters(op, str(m["path"]))
+	d.Tags = append(texts(op["tags"]), str(object(m["api"])["title"]))
+	c := newCollector(op)
+	for _, v := range list(op["parameters"]) {
+		c.operationParameter(object(v))
+	}
+	if body := object(op["requestBody"]); body["$ref"] != nil {
+		c.add("body", node{types: []string{refName(str(body["$ref"]))}}, true, 1)
+	} else if content := object(body["content"]); len(content) > 0 {
+		s := object(content[operation.Preferred(content)])["schema"]
+		c.body(map[string]any{"allOf": []any{s}, "description": body["description"]}, "body", body["required"] == true)
+	}
+	d.Parameters, d.Flags = c.result()
+	d.Parameters = withPath(d.Parameters, str(m["path"]))
 	d.Response = openapiResponse(object(op["responses"]))
 	d.Examples = exampleRequests(first(op, "x-examples", "x-example-requests", "x-example-queries", "x-sample-queries"))
 	addDocumentation(&d, withSummary(d.Title, str(op["description"])))
 	return d
 }
 
-// withSummary puts a summary before a description that does not begin with it.
+// withSummary puts a summary before a description that does not start with it.
 func withSummary(summary, description string) string {
-	if s := fold(summary); s == "" || strings.HasPrefix(fold(text.Truncate(description, 4*len(summary)+64)), s) {
+	if s := provenance.Fold(summary); s == "" || strings.HasPrefix(provenance.Fold(text.Truncate(description, 4*len(summary)+64)), s) {
 		return description
 	}
 	if !strings.ContainsAny(summary[len(summary)-1:], ".!?") {
@@ -42,19 +53,9 @@ func withSummary(summary, description string) string {
 	return paragraphs(summary, description)
 }
 
-// operationParameters reads those in path, query, header and cookie, then the
-// properties of the body.
-func operationParameters(op map[string]any, path string) ([]schema.Parameter, []string) {
-	w := newWalker(op)
-	for _, v := range list(op["parameters"]) {
-		w.operationParameter(object(v))
-	}
-	w.requestBody(object(op["requestBody"]))
-	out, flags := w.result()
-	return withPath(out, path), flags
-}
-
-func (w *walker) operationParameter(p map[string]any) {
+// operationParameter adds a parameter in path, query, header or cookie, or the properties of
+// a body of Swagger 2.
+func (c *collector) operationParameter(p map[string]any) {
 	name, in := str(p["name"]), str(p["in"])
 	if ref, ok := p["$ref"].(string); ok && name == "" {
 		name = cmpOr(strings.TrimSuffix(strings.TrimSuffix(refName(ref), "Parameter"), "Param"), refName(ref))
@@ -63,114 +64,61 @@ func (w *walker) operationParameter(p map[string]any) {
 	switch {
 	case name == "", in == "header" && provenance.ProtocolHeader(name):
 	case in == "body":
-		w.body(map[string]any{"description": p["description"], "allOf": []any{p["schema"]}}, name, required)
+		c.body(map[string]any{"description": p["description"], "allOf": []any{p["schema"]}}, name, required)
 	default:
 		s := p
-		if inner := innerSchema(p); inner != nil {
-			s = map[string]any{"description": p["description"], "allOf": []any{inner, map[string]any{"example": exampleOf(p)}}}
+		if inner := object(operation.Schema(p)); inner != nil {
+			s = map[string]any{"description": p["description"], "allOf": []any{inner, map[string]any{"examples": dialect.Examples(p)}}}
 		}
-		n := w.node(s)
+		n := c.node(s)
 		if p["$ref"] != nil {
-			n.types = nil // the name of the reference is no type
+			n.types = nil // the reference names the parameter, not its type
 		}
-		w.add(name, n, required, 1)
+		c.add(name, n, required, 1)
 	}
 }
 
-// requestBody adds the properties of a body, each under its own name.
-func (w *walker) requestBody(body map[string]any) {
-	if body == nil {
-		return
-	}
-	if ref, ok := body["$ref"].(string); ok {
-		w.add("body", node{types: []string{refName(ref)}}, true, 1)
-		return
-	}
-	content := object(body["content"])
-	media := preferred(content)
-	if media == "" {
-		return
-	}
-	s := object(content[media])["schema"]
-	if s == nil {
-		s = map[string]any{}
-	}
-	w.body(map[string]any{"allOf": []any{s}, "description": body["description"]}, "body", body["required"] == true)
-}
-
-// preferred chooses the media type whose schema says most about the fields.
-func preferred(content map[string]any) string {
-	all := jsondoc.Keys(content)
-	for _, want := range []string{"json", "x-www-form-urlencoded", "multipart", ""} {
-		for _, media := range all {
-			if strings.Contains(media, want) && object(object(content[media])["schema"]) != nil {
-				return media
-			}
-		}
-	}
-	if len(all) > 0 {
-		return all[0]
-	}
-	return ""
-}
-
-var placeholder = regexp.MustCompile(`\{[+#./;?&]?([^{}*:,=]+)[^{}]*\}`)
-
-// withPath makes the variables of the path required parameters, where they are
-// not listed with the others; one that is listed by reference only may be
-// spelled differently there.
+// withPath adds the variables of the path that are not among the parameters, and marks those
+// that are as required. A parameter that is only a reference may spell the name differently.
 func withPath(in []schema.Parameter, path string) []schema.Parameter {
 	var missing []schema.Parameter
-	for _, m := range placeholder.FindAllStringSubmatch(path, maxParameters) {
-		i := slices.IndexFunc(in, func(p schema.Parameter) bool { return p.Name == m[1] })
+	names := operation.Variables(path)
+	for _, name := range names[:min(len(names), maxParameters)] {
+		i := slices.IndexFunc(in, func(p schema.Parameter) bool { return p.Name == name })
 		if i < 0 {
-			i = slices.IndexFunc(in, func(p schema.Parameter) bool { return fold(p.Name) == fold(m[1]) })
+			i = slices.IndexFunc(in, func(p schema.Parameter) bool { return provenance.Fold(p.Name) == provenance.Fold(name) })
 		}
 		if i >= 0 {
-			in[i].Name, in[i].Required = m[1], true
+			in[i].Name, in[i].Required = name, true
 			continue
 		}
-		missing = append(missing, schema.Parameter{Name: m[1], Type: "string", Required: true})
+		missing = append(missing, schema.Parameter{Name: name, Type: "string", Required: true})
 	}
 	return append(missing, in...)
 }
 
-// success returns the response of an operation that went well, or nil.
-func success(responses map[string]any) map[string]any {
-	for _, status := range jsondoc.Keys(responses) {
-		if len(status) == 3 && status[0] == '2' {
-			return object(responses[status])
-		}
-	}
-	return object(responses["default"])
-}
+// saysOK matches descriptions of responses that only say that all went well.
+var saysOK = regexp.MustCompile(`(?i)^\W*(?:20\d\b|2xx\b|http|the|your|a|an|was|is|has|been|request|operation|response|call|api|ok|okay|success(?:ful|fully)?|succeeded|created|accepted|completed|executed|processed|default|no content|returned|fulfilled|[\s\W])*$`)
 
-// openapiResponse tells what an operation that went well answers with.
+// openapiResponse describes the response of an operation that went well.
 func openapiResponse(responses map[string]any) string {
-	r := success(responses)
+	r := object(operation.Success(responses))
 	if r == nil {
 		return ""
 	}
 	s := r["schema"] // Swagger 2
-	if ref := r["$ref"]; ref != nil {
+	if r["$ref"] != nil {
 		s = r
 	} else if content := object(r["content"]); content != nil {
-		s = object(content[preferred(content)])["schema"]
+		s = object(content[operation.Preferred(content)])["schema"]
 	}
 	what := ""
 	if s != nil {
 		what = describeSchema(responses, s)
 	}
-	return paragraphs(withoutStatus(str(r["description"])), what)
-}
-
-var saysOK = regexp.MustCompile(`(?i)^\W*(?:20\d\b|2xx\b|http|the|your|a|an|was|is|has|been|request|operation|response|call|api|ok|okay|success(?:ful|fully)?|succeeded|created|accepted|completed|executed|processed|default|no content|returned|fulfilled|[\s\W])*$`)
-
-// withoutStatus returns the description of a response, or nothing where it only
-// says that all went well.
-func withoutStatus(s string) string {
-	if len(s) < 100 && saysOK.MatchString(s) {
-		return ""
+	said := str(r["description"])
+	if len(said) < 100 && saysOK.MatchString(said) {
+		said = ""
 	}
-	return s
+	return paragraphs(said, what)
 }

@@ -6,23 +6,37 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/operation"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// parameters reads what a document says of its inputs in any of the common
-// shapes: a JSON Schema, a list of descriptions, a map from names to
-// descriptions, a signature, or one of these as JSON text. A schema of one
-// value is one parameter with the given name.
+// parameters reads the inputs of a document in any of the common shapes: a JSON Schema, a
+// list of descriptions, a map from names to descriptions, a signature, or one of these as
+// JSON text. A schema of one value is one parameter with the given name.
 func parameters(v any, name string) ([]schema.Parameter, []string) {
-	switch v := embedded(v).(type) {
+	switch v := jsondoc.Embedded(v).(type) {
 	case []any:
-		return fromList(v)
+		// If any parameter says whether it is required, a parameter that does not say is
+		// optional; otherwise all are required unless something says otherwise.
+		c := newCollector(v)
+		explicit := slices.ContainsFunc(v, saysRequired)
+		for _, item := range v {
+			switch item := item.(type) {
+			case string:
+				c.out = append(c.out, fromText(item)...)
+			case map[string]any:
+				c.item(itemName(item), item, !explicit)
+			}
+		}
+		return c.result()
 	case map[string]any:
 		if isSchema(v) {
 			return schemaParameters(v, name)
 		}
-		if body := object(v["body"]); body != nil && len(v) == 1 && !onlyKeywords(body) {
+		if body := object(v["body"]); body != nil && len(v) == 1 && !dialect.OnlyKeywords(body) {
 			return parameters(body, name)
 		}
 		return fromMap(v)
@@ -32,89 +46,28 @@ func parameters(v any, name string) ([]schema.Parameter, []string) {
 	return nil, nil
 }
 
+// isSchema tells a JSON Schema from a map of parameters, also by the types that only documents
+// of tools have, such as "json".
+func isSchema(m map[string]any) bool {
+	types := words(m["type"])
+	return dialect.IsSchema(m) || len(types) > 0 && scalarType(types[0]) != "" && dialect.OnlyKeywords(m)
+}
+
+// fromSchema reads the input schema of a format that has one. Documents that violate their
+// format may have another description of parameters in its place.
+func fromSchema(v any) ([]schema.Parameter, []string) {
+	if m := object(jsondoc.Embedded(v)); str(m["type"]) == "object" {
+		return schemaParameters(m, "input")
+	}
+	return parameters(v, "input")
+}
+
 // fromText reads parameters out of a signature or a section of prose.
 func fromText(s string) []schema.Parameter {
 	if sig, ok := signature(s); ok {
 		return sig.parameters
 	}
 	return entryParameters(entries(s, nil))
-}
-
-// isSchema tells a JSON Schema from a map of parameters, which may have one
-// called "type" or "properties".
-func isSchema(m map[string]any) bool {
-	if props, ok := m["properties"]; ok && (list(props) != nil || holdsSchemas(object(props))) {
-		return true
-	}
-	for _, k := range []string{"allOf", "anyOf", "oneOf"} {
-		if len(list(m[k])) > 0 {
-			return true
-		}
-	}
-	if _, ok := m["$ref"].(string); ok {
-		return true
-	}
-	if _, ok := m["$schema"].(string); ok {
-		return true
-	}
-	types := words(m["type"])
-	return len(types) > 0 && scalarType(types[0]) != "" && onlyKeywords(m)
-}
-
-// holdsSchemas tells an object of properties from the description of a
-// parameter.
-func holdsSchemas(m map[string]any) bool {
-	for _, v := range m {
-		switch v.(type) {
-		case map[string]any, bool:
-			return true
-		}
-	}
-	return m != nil && len(m) == 0
-}
-
-// keywords are those of JSON Schema, of draft 4 to 2020-12, and of OpenAPI's schemas,
-// but for the ones that begin with $ or x-; "optional" belongs to no
-// standard, but is used.
-var keywords = regexp.MustCompile(`^(?:\$.*|x-.*|id|type|title|description|default|deprecated|readOnly|writeOnly|examples?|format|optional|nullable|` +
-	`required|enum|const|multipleOf|(?:exclusive)?(?:Min|Max|min|max)imum|(?:min|max)(?:Length|Items|Properties|Contains)|uniqueItems|pattern|` +
-	`properties|(?:pattern|additional|unevaluated)Properties|propertyNames|items|(?:prefix|additional|unevaluated)Items|contains|` +
-	`allOf|anyOf|oneOf|not|if|then|else|dependencies|dependent(?:Schemas|Required)|definitions|` +
-	`content(?:Encoding|MediaType|Schema)|discriminator|xml|externalDocs|strict)$`)
-
-func onlyKeywords(m map[string]any) bool {
-	for k := range m {
-		if !keywords.MatchString(k) {
-			return false
-		}
-	}
-	return true
-}
-
-// fromSchema reads the input schema of a format that has one. Some documents
-// violate their format and have another description of parameters in its place.
-func fromSchema(v any) ([]schema.Parameter, []string) {
-	if m := object(embedded(v)); str(m["type"]) == "object" {
-		return schemaParameters(m, "input")
-	}
-	return parameters(v, "input")
-}
-
-// fromList reads a list whose elements describe one parameter each. As soon as
-// one of them says whether it is required, silence means that it is not;
-// before, a parameter is required unless something says otherwise.
-func fromList(items []any) ([]schema.Parameter, []string) {
-	w := newWalker(items)
-	explicit := slices.ContainsFunc(items, saysRequired)
-	for _, item := range items {
-		switch item := item.(type) {
-		case string:
-			w.out = append(w.out, fromText(item)...)
-		case map[string]any:
-			w.item(itemName(item), item, !explicit)
-		}
-	}
-	return w.result()
 }
 
 func saysRequired(item any) bool {
@@ -131,28 +84,28 @@ func itemName(item map[string]any) string {
 	return ""
 }
 
-// fromMap reads an object whose keys are the parameters' names.
+// fromMap reads an object whose keys are the names of parameters.
 func fromMap(m map[string]any) ([]schema.Parameter, []string) {
 	required := words(m["required"])
 	explicit := len(required) > 0 && !slices.ContainsFunc(required, func(n string) bool { _, ok := m[n]; return !ok })
 	explicit = explicit || slices.ContainsFunc(slices.Collect(maps.Values(m)), saysRequired)
-	w := newWalker(m)
+	c := newCollector(m)
 	for _, name := range jsondoc.Keys(m) {
-		if schemaOnly(name, m[name]) {
+		if isSchemaKeyword(name, m[name]) {
 			continue
 		}
 		item := object(m[name])
 		if item == nil {
 			item = fromValue(m[name])
 		}
-		w.item(name, item, !explicit || slices.Contains(required, name))
+		c.item(name, item, !explicit || slices.Contains(required, name))
 	}
-	return w.result()
+	return c.result()
 }
 
-// schemaOnly reports keywords of JSON Schema that name no parameter: they
-// stand beside parameters in schemas that are not true to the standard.
-func schemaOnly(name string, v any) bool {
+// isSchemaKeyword reports keywords of JSON Schema that name no parameter. Maps of parameters
+// that look like schemas may have them.
+func isSchemaKeyword(name string, v any) bool {
 	switch name {
 	case "additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
 		"dependentRequired", "dependentSchemas", "$defs", "$id", "$comment", "$anchor":
@@ -164,8 +117,8 @@ func schemaOnly(name string, v any) bool {
 	return false
 }
 
-// fromValue makes a schema of what stands in place of one: a type word, a
-// description, or a value such as the parameter takes.
+// fromValue makes a schema of something in the place of a schema: a type word, a
+// description, or a value that the parameter takes.
 func fromValue(v any) map[string]any {
 	s, ok := v.(string)
 	switch {
@@ -179,8 +132,8 @@ func fromValue(v any) map[string]any {
 	return map[string]any{"type": "string", "example": v}
 }
 
-// parametrized finds the types of libraries, which have no word of their own
-// here: "list[Flight]", "np.ndarray".
+// parametrized matches the types of libraries, which TypeName does not translate:
+// "list[Flight]", "np.ndarray".
 var parametrized = regexp.MustCompile(`^[A-Za-z_][\w.]*\[[^\s:]+\]$|^[a-z]\w*(?:\.\w+)+$`)
 
 // isTypeText reports whether the text is a type and nothing else.
@@ -196,47 +149,33 @@ func isTypeText(s string) bool {
 	return true
 }
 
-// item adds one described parameter. Its schema may stand inside it or be the
-// item itself.
-func (w *walker) item(name string, item map[string]any, required bool) {
+// item adds one described parameter, which is a schema or has one.
+func (c *collector) item(name string, item map[string]any, required bool) {
 	if name == "" {
 		return
 	}
 	s := item
-	if inner := innerSchema(item); inner != nil {
+	if inner := object(operation.Schema(item)); inner != nil {
 		s = map[string]any{"description": item["description"], "default": item["default"], "allOf": []any{inner}}
 	}
-	n := w.node(s)
+	n := c.node(s)
 	n.description = cmpOr(n.description, cmpOr(str(item["desc"]), str(item["help"])))
 	if n.description == "" {
 		n.description = str(item["summary"])
 	}
-	w.add(name, n, isRequired(item, n, required), 1)
-}
-
-func innerSchema(item map[string]any) any {
-	if s := object(item["schema"]); s != nil {
-		return s
-	}
-	content := object(item["content"])
-	for _, k := range jsondoc.Keys(content) {
-		if s := object(object(content[k])["schema"]); s != nil {
-			return s
-		}
-	}
-	return nil
+	c.add(name, n, isRequired(item, n, required), 1)
 }
 
 var optional = regexp.MustCompile(`(?i)^\W*optional\b|[(\[,;]\s*optional\b|\boptional\s*[)\],;.:]|\b(?:is|an) optional\b|\bdefaults? (?:to|is|value)\b|[(\[]default\b`)
 
-// isRequired decides for a source in which silence means that a parameter is
-// required, or, where others are marked, that it is not.
+// isRequired decides whether a parameter is required. The argument silence is the answer
+// for parameters that do not say.
 func isRequired(item map[string]any, n node, silence bool) bool {
 	switch r := item["required"].(type) {
 	case bool:
 		return r
 	case string:
-		switch fold(r) {
+		switch provenance.Fold(r) {
 		case "true", "yes", "required", "1", "y", "mandatory", "always":
 			return true
 		}

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // postman reads a request of a Postman collection: {"name","request","response",
-// "folders","collection"}. The format has no types: those of a body are what its values
-// are.
+// "folders","collection"}. The format has no types: the types of a body follow from its
+// values.
 func postman(m map[string]any) schema.Document {
 	request := object(m["request"])
 	if request == nil {
@@ -29,27 +29,39 @@ func postman(m map[string]any) schema.Document {
 		}
 	}
 	d.Tags = append(d.Tags, str(object(m["collection"])["name"]))
-	w := newWalker(m)
-	w.address(request["url"])
+	c := newCollector(m)
+	c.address(request["url"])
 	for _, v := range list(request["header"]) {
 		if h := object(v); !provenance.ProtocolHeader(str(h["key"])) {
-			w.pair(h, false)
+			c.pair(h, false)
 		}
 	}
-	w.sampleBody(object(request["body"]))
-	d.Parameters, d.Flags = w.result()
+	body := object(request["body"])
+	switch str(body["mode"]) {
+	case "urlencoded", "formdata":
+		for _, v := range list(body[str(body["mode"])]) {
+			c.pair(object(v), false)
+		}
+	case "raw":
+		c.sample(str(body["raw"]))
+	case "graphql":
+		c.sample(str(object(body["graphql"])["variables"]))
+	case "file":
+		c.add("body", node{types: []string{"string"}, format: "binary", description: "The file"}, false, 1)
+	}
+	d.Parameters, d.Flags = c.result()
 	d.Response = savedResponse(list(m["response"]))
 	addDocumentation(&d, withSummary(d.Title, about))
 	return d
 }
 
-// content returns a description, which may stand in {"content","type"}.
+// content returns a description, which may be wrapped as {"content","type"}.
 func content(v any) string { return cmpOr(str(v), str(object(v)["content"])) }
 
 var pathVariable = regexp.MustCompile(`/:([A-Za-z_][\w-]*)`)
 
-// address adds the variables in a URL's path and its query. A URL may be a text.
-func (w *walker) address(v any) {
+// address adds the variables of a URL's path and its query. A URL may be a text.
+func (c *collector) address(v any) {
 	u := object(v)
 	raw := cmpOr(str(v), str(u["raw"]))
 	place, query, _ := strings.Cut(raw, "?")
@@ -57,32 +69,32 @@ func (w *walker) address(v any) {
 	for _, v := range list(u["variable"]) {
 		p := object(v)
 		listed[pairName(p)] = true
-		w.pair(p, true)
+		c.pair(p, true)
 	}
 	for _, m := range pathVariable.FindAllStringSubmatch(place, maxParameters) {
 		if !listed[m[1]] {
-			w.pair(map[string]any{"key": m[1]}, true)
+			c.pair(map[string]any{"key": m[1]}, true)
 		}
 	}
 	for _, v := range list(u["query"]) {
-		w.pair(object(v), false)
+		c.pair(object(v), false)
 	}
 	if u["query"] == nil {
-		values, _ := url.ParseQuery(query) // what can be read of it
+		values, _ := url.ParseQuery(query) // parts that cannot be parsed are skipped
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			w.pair(map[string]any{"key": name, "value": values.Get(name)}, false)
+			c.pair(map[string]any{"key": name, "value": values.Get(name)}, false)
 		}
 	}
 }
 
-// pairName is what a key and value are called; old collections have an id.
+// pairName returns the name of a key and value; old collections have an id.
 func pairName(p map[string]any) string { return cmpOr(str(p["key"]), str(p["id"])) }
 
 var saysRequiredFirst = regexp.MustCompile(`(?i)^\W*(?:required|mandatory)\b`)
 
-// pair adds a key with an example of its value, which is required if it is in the path
-// or its description begins with that word.
-func (w *walker) pair(p map[string]any, inPath bool) {
+// pair adds a key with an example of its value. It is required if it is in the path or its
+// description starts with that word.
+func (c *collector) pair(p map[string]any, inPath bool) {
 	name := pairName(p)
 	if name == "" {
 		return
@@ -94,49 +106,34 @@ func (w *walker) pair(p map[string]any, inPath bool) {
 	if v := str(p["value"]); v != "" && !strings.Contains(v, "{{") {
 		n.example = p["value"]
 	}
-	w.add(name, n, inPath || saysRequiredFirst.MatchString(n.description), 1)
+	c.add(name, n, inPath || saysRequiredFirst.MatchString(n.description), 1)
 }
 
-// sampleBody adds the fields of a body.
-func (w *walker) sampleBody(body map[string]any) {
-	switch str(body["mode"]) {
-	case "urlencoded", "formdata":
-		for _, v := range list(body[str(body["mode"])]) {
-			w.pair(object(v), false)
-		}
-	case "raw":
-		w.sample(str(body["raw"]))
-	case "graphql":
-		w.sample(str(object(body["graphql"])["variables"]))
-	case "file":
-		w.add("body", node{types: []string{"string"}, format: "binary", description: "The file"}, false, 1)
-	}
-}
-
-// variableValue is a variable of Postman in the place of a value, which is no JSON.
+// variableValue matches a variable of Postman in the place of a JSON value.
 var variableValue = regexp.MustCompile(`([:\[,]\s*)\{\{[^{}"]*\}\}`)
 
 // sample adds the fields of a JSON text, each with its value as an example.
-func (w *walker) sample(text string) {
+func (c *collector) sample(text string) {
 	text = variableValue.ReplaceAllString(text, "${1}null")
 	v, err := jsondoc.Decode([]byte(text), jsondoc.Limits{Bytes: maxProse})
 	if err != nil {
 		if strings.TrimSpace(text) != "" {
-			w.add("body", node{types: []string{"string"}, example: text}, false, 1)
+			c.add("body", node{types: []string{"string"}, example: text}, false, 1)
 		}
 		return
 	}
-	w.body(sampled(v, maxDepth), "body", false)
+	c.body(sampled(v, maxDepth), "body", false)
 }
 
-// sampled makes a schema of an example, with the values as examples.
-func sampled(v any, depth int) any {
+// sampled makes a schema of an example, with the values as examples and without the members
+// called omitted.
+func sampled(v any, depth int, omitted ...string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		props := make(map[string]any, len(v))
-		if depth > 0 {
-			for k, e := range v {
-				props[k] = sampled(e, depth-1)
+		for k, e := range v {
+			if depth > 0 && !slices.Contains(omitted, k) {
+				props[k] = sampled(e, depth-1, omitted...)
 			}
 		}
 		return map[string]any{"type": "object", "properties": props}
@@ -144,7 +141,7 @@ func sampled(v any, depth int) any {
 		if len(v) == 0 || depth == 0 {
 			return map[string]any{"type": "array"}
 		}
-		return map[string]any{"type": "array", "items": sampled(v[0], depth-1)}
+		return map[string]any{"type": "array", "items": sampled(v[0], depth-1, omitted...)}
 	case string:
 		if strings.Contains(v, "{{") {
 			return map[string]any{"type": "string"}
@@ -155,7 +152,7 @@ func sampled(v any, depth int) any {
 	return map[string]any{"type": jsonType(v), "example": v}
 }
 
-// savedResponse tells the fields of the first saved response that went well.
+// savedResponse names the fields of the first successful response that was saved.
 func savedResponse(saved []any) string {
 	for _, v := range saved {
 		r := object(v)

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 )
 
 // drawSentence draws a sentence of ten words or fewer that ends in a number of its own,

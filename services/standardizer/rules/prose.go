@@ -7,15 +7,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// prose reads a tool that is described in words: a heading or first sentence,
-// sections, lists or tables of parameters, a sentence that says what comes
-// back, requests in quotes.
+// prose reads a tool that is described in words: a heading or first sentence, sections,
+// lists or tables of parameters, requests in quotes.
 func prose(raw any) schema.Document {
-	s, ok := embedded(raw).(string)
+	s, ok := jsondoc.Embedded(raw).(string)
 	if !ok {
 		return generic(raw)
 	}
@@ -51,8 +52,8 @@ var (
 // maxHeadline bounds a name that is taken from a sentence.
 const maxHeadline = 80
 
-// headline finds the name of what a text is about, its title where that is
-// another, and what follows.
+// headline finds the name of the tool that a text describes, its title if it differs, and
+// the rest of the text.
 func headline(s string) (name, heading, rest string) {
 	if m := introduced.FindStringSubmatchIndex(s); m != nil {
 		return cmpOr(group(s, m, 1), group(s, m, 2)), "", s[m[1]:]
@@ -67,28 +68,22 @@ func headline(s string) (name, heading, rest string) {
 		}
 		return line(heading, maxHeadline), "", s[m[1]:]
 	}
-	return firstSentence(s), "", s
+	sentences := text.Sentences(paragraph(text.Truncate(s, maxExample), maxExample))
+	if len(sentences) == 0 {
+		return "", "", s
+	}
+	if name = strings.TrimRight(sentences[0], ".!?:;。！？ "); len(name) > maxHeadline {
+		name = text.Truncate(name, maxHeadline)
+		if i := strings.LastIndexByte(name, ' '); i > 0 {
+			name = name[:i]
+		}
+	}
+	return name, "", s
 }
 
-func firstSentence(s string) string {
-	all := text.Sentences(paragraph(text.Truncate(s, maxExample), maxExample))
-	if len(all) == 0 {
-		return ""
-	}
-	name := strings.TrimRight(all[0], ".!?:;。！？ ")
-	if len(name) <= maxHeadline {
-		return name
-	}
-	name = text.Truncate(name, maxHeadline)
-	if i := strings.LastIndexByte(name, ' '); i > 0 {
-		name = name[:i]
-	}
-	return name
-}
-
-// unsectioned finds parameters that stand in a table or a list outside of any
-// section, and returns the text without them. An entry of a list counts if its
-// name is set as code or followed by a type.
+// unsectioned finds parameters in a table or a list outside any section, and returns the
+// text without them. An entry of a list counts if its name is set as code or followed by a
+// type.
 func unsectioned(s string) ([]schema.Parameter, string) {
 	if found := tableEntries(s); len(found) > 0 {
 		return entryParameters(found), tableRow.ReplaceAllString(s, "")
@@ -154,7 +149,7 @@ func cells(row string) []string {
 }
 
 func columnKind(head string) string {
-	switch fold(head) {
+	switch provenance.Fold(head) {
 	case "name", "parameter", "parameters", "param", "argument", "field", "input", "key", "option", "property":
 		return "name"
 	case "description", "meaning", "details", "notes", "explanation", "purpose":
@@ -168,7 +163,7 @@ func columnKind(head string) string {
 }
 
 func requiredNote(cell string) string {
-	switch fold(cell) {
+	switch provenance.Fold(cell) {
 	case "yes", "true", "required", "y", "mandatory", "✓", "✔":
 		return "required"
 	case "":
@@ -192,9 +187,9 @@ func quotedRequests(s string) []string {
 	return out
 }
 
-// requests takes the requests out of a section of examples: what stands in
-// quotes or in a list, and questions, up to a line that announces something
-// else. What is left is prose; code is dropped.
+// requests takes the requests out of a section of examples: quotations, entries of a list
+// and questions, up to a line that announces something else. The rest is prose; code is
+// dropped.
 func requests(section string) (found []string, rest string) {
 	var left []string
 	fenced, begun, over := false, false, false
@@ -233,13 +228,13 @@ func requestLine(s string, listed bool) []string {
 	return nil
 }
 
-// exampleRequests reads requests from structured examples: texts, or objects that hold
-// one. Calls and code are no requests.
+// exampleRequests reads requests from structured examples: texts, or objects that have one.
+// It skips calls and code.
 func exampleRequests(v any) []string {
 	var out []string
-	items := list(embedded(v))
+	items := list(jsondoc.Embedded(v))
 	if items == nil {
-		items = []any{embedded(v)}
+		items = []any{jsondoc.Embedded(v)}
 	}
 	for _, item := range items {
 		s := str(item)

@@ -4,12 +4,13 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // python reads a function definition or a signature.
 func python(raw any) schema.Document {
-	code, ok := embedded(raw).(string)
+	code, ok := jsondoc.Embedded(raw).(string)
 	if !ok {
 		return generic(raw)
 	}
@@ -22,7 +23,7 @@ func python(raw any) schema.Document {
 	return d
 }
 
-// pythonFunction is what a definition says.
+// pythonFunction is a parsed definition.
 type pythonFunction struct {
 	name       string
 	parameters []schema.Parameter
@@ -36,8 +37,7 @@ var (
 	argument   = regexp.MustCompile(`^\*{0,2}[\p{L}_][\p{L}\p{N}_]*\s*(?::[^:]|=[^=]|$)`)
 )
 
-// signature finds a definition anywhere in a text, or a signature that is the
-// whole of it.
+// signature finds a definition anywhere in a text, or a signature that is the whole text.
 func signature(s string) (pythonFunction, bool) {
 	s = cut(s)
 	if m := definition.FindStringSubmatchIndex(s); m != nil {
@@ -86,7 +86,7 @@ func parseFunction(s, name string, open int) (pythonFunction, bool) {
 // quotedOrComment finds comments outside of string literals.
 var quotedOrComment = regexp.MustCompile(`(?s)""".*?"""|'''.*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*`)
 
-// uncommented removes comments, which may hold what would close a bracket or a quote.
+// uncommented removes comments, which may contain brackets and quotes.
 func uncommented(s string) string {
 	if !strings.Contains(s, "#") {
 		return s
@@ -99,8 +99,7 @@ func uncommented(s string) string {
 	})
 }
 
-// maxAnnotation bounds the type after an arrow, in bytes: what nothing closes is looked
-// for no further.
+// maxAnnotation bounds the type after an arrow, in bytes, if nothing closes a bracket.
 const maxAnnotation = 1 << 10
 
 // annotation reads the type after an arrow, up to the colon or the line's end.
@@ -128,20 +127,20 @@ func parseArgument(s string) schema.Parameter {
 	p.Description = cmpOr(p.Description, said)
 	p.Enum = literals(typ)
 	p.Type = TypeName(typ)
-	if strings.Contains(typ, "=") { // what is left is no type
+	if strings.Contains(typ, "=") { // not a type
 		p.Type = ""
 	}
 	return p
 }
 
-// field is what stands in place of a default.
+// field is a default, or a call in its place that describes the parameter.
 type field struct {
 	def, description string
 	required         bool
 }
 
-// fieldCall are the calls by which libraries describe a parameter, in place of its
-// default or beside its type.
+// fieldCall matches the calls that describe a parameter in Python libraries, as its default
+// or next to its type.
 var fieldCall = regexp.MustCompile(`^(?:\w+\.)*(?:Field|Query|Path|Body|Header|Param|Form)\(`)
 
 // fieldOf reads a default, which may be a call that describes the parameter.
@@ -172,7 +171,7 @@ func fieldOf(def string) field {
 
 var annotatedType = regexp.MustCompile(`^(?:\w+\.)*Annotated\[`)
 
-// annotated takes a type, and what is said beside it, out of typing.Annotated.
+// annotated takes a type and its description out of typing.Annotated.
 func annotated(typ string) (inner, said string) {
 	typ = strings.TrimSpace(typ)
 	outer := annotatedType.FindString(typ)
@@ -186,8 +185,8 @@ func annotated(typ string) (inner, said string) {
 	return parts[0], said
 }
 
-// stringOf returns the text of Python string literals that stand one behind the other,
-// "" where something else does.
+// stringOf returns the text of consecutive Python string literals, "" if s has anything
+// else.
 func stringOf(s string) string {
 	var b strings.Builder
 	for s = strings.Trim(s, " \t\r\n()"); s != ""; s = strings.TrimSpace(s) {
@@ -229,8 +228,7 @@ func literals(typ string) []string {
 	return out
 }
 
-// literal returns the JSON text of a Python literal; None and expressions have
-// none.
+// literal returns the JSON text of a Python literal, "" for None and expressions.
 func literal(s string) string {
 	switch s {
 	case "True":
@@ -249,7 +247,7 @@ func literal(s string) string {
 	return ""
 }
 
-// docstring returns the string that a body begins with.
+// docstring returns the string at the start of a body.
 func docstring(body string) string {
 	body = strings.TrimLeft(strings.TrimSpace(body), "rRuU")
 	for _, quote := range []string{`"""`, `'''`, `"`, `'`} {
@@ -262,7 +260,7 @@ func docstring(body string) string {
 	return ""
 }
 
-// complete adds what the function says to a document.
+// complete adds the content of the function to a document.
 func (f pythonFunction) complete(d *schema.Document) {
 	if len(d.Parameters) == 0 {
 		d.Parameters = f.parameters
@@ -270,16 +268,7 @@ func (f pythonFunction) complete(d *schema.Document) {
 	if f.docstring != "" {
 		addDocumentation(d, f.docstring)
 	}
-	if d.Response == "" {
-		d.Response = f.returns()
+	if typ := TypeName(f.annotation); d.Response == "" && typ != "" && typ != "null" && typ != "Any" {
+		d.Response = "Returns " + typePhrase(typ) + "."
 	}
-}
-
-// returns tells the type of the result, which is all that a signature says.
-func (f pythonFunction) returns() string {
-	typ := TypeName(f.annotation)
-	if typ == "" || typ == "null" || typ == "Any" {
-		return ""
-	}
-	return "Returns " + typePhrase(typ) + "."
 }

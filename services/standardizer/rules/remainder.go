@@ -1,42 +1,29 @@
 package rules
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/provenance"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// failures finds what a text says about errors.
+// failures matches sentences about errors.
 var failures = regexp.MustCompile(`^(?:Raises|Throws|Errors|Exceptions)\b`)
 
-// remainder puts what the reader of a format left of its source into the fields: what
-// stands below a parameter into the parameter's text, what stands below a response
-// into the response, and all else into the description.
+// remainder puts the texts of the source that its rule left out into the fields: a text
+// below a parameter into the parameter's description, a text below a response into the
+// response, and all others into the description.
 type remainder struct {
 	doc         *schema.Document
 	source      *provenance.Source
 	find        *provenance.Finder
-	places      *places // nil until something is left
+	owners      *owners // nil until a text is left
 	words, lost int
 }
 
-func newRemainder(d *schema.Document, source *provenance.Source) *remainder {
-	return &remainder{doc: d, source: source, find: provenance.NewFinder(d)}
-}
-
-// uncovered is the share of the words for which there was no room, in hundredths.
-func (r *remainder) uncovered() float64 {
-	if r.lost == 0 {
-		return 0
-	}
-	return min(1, math.Ceil(100*float64(r.lost)/float64(r.words))/100)
-}
-
-// add puts the string at a path into a field, if it says something that stands in none.
+// add puts the string at a path into a field unless a field has it already.
 func (r *remainder) add(path []string, s string) {
 	if !provenance.Says(s) {
 		return
@@ -53,16 +40,21 @@ func (r *remainder) add(path []string, s string) {
 	if r.words += words; len(missing) == 0 {
 		return
 	}
-	if r.places == nil {
-		r.places = newPlaces(r.doc, r.source)
+	if r.owners == nil {
+		r.owners = newOwners(r.doc, r.source)
 	}
-	place, limit := r.places.of(path)
+	owner, ownerLimit := r.owners.at(path)
 	for _, sentence := range missing {
-		field, limit := place, limit
+		field, limit := owner, ownerLimit
 		if failures.MatchString(sentence) {
 			field, limit = &r.doc.Response, maxResponse
 		}
-		added := withSentence(*field, sentence)
+		added := *field + ". " + sentence
+		if *field == "" {
+			added = sentence
+		} else if strings.ContainsAny((*field)[len(*field)-1:], ".!?:;") {
+			added = *field + " " + sentence
+		}
 		if len(added) > limit {
 			r.lost += provenance.CountWords(sentence)
 			continue
@@ -72,27 +64,16 @@ func (r *remainder) add(path []string, s string) {
 	}
 }
 
-// withSentence returns a text with a sentence behind it.
-func withSentence(s, sentence string) string {
-	switch {
-	case s == "":
-		return sentence
-	case strings.ContainsAny(s[len(s)-1:], ".!?:;"):
-		return s + " " + sentence
-	}
-	return s + ". " + sentence
-}
-
-// places finds the field that a path of the source belongs to.
-type places struct {
+// owners maps paths of the source to fields.
+type owners struct {
 	doc        *schema.Document
 	source     *provenance.Source
 	parameters map[string]int  // by name
 	prefixes   map[string]bool // of the names of parameters inside others
 }
 
-func newPlaces(d *schema.Document, source *provenance.Source) *places {
-	p := &places{doc: d, source: source, parameters: map[string]int{}, prefixes: map[string]bool{}}
+func newOwners(d *schema.Document, source *provenance.Source) *owners {
+	p := &owners{doc: d, source: source, parameters: map[string]int{}, prefixes: map[string]bool{}}
 	for i := range d.Parameters {
 		name := d.Parameters[i].Name
 		p.parameters[name] = i
@@ -105,24 +86,31 @@ func newPlaces(d *schema.Document, source *provenance.Source) *places {
 	return p
 }
 
-// of returns the text that what stands at path belongs to, and how long that may get.
-func (p *places) of(path []string) (field *string, limit int) {
+// at returns the field that owns the value at path, and the maximum length of the field.
+func (p *owners) at(path []string) (field *string, limit int) {
 	field, limit = &p.doc.Description, maxDescription
-	v, at, input := p.source.At(nil), "", false
+	v, parameter, input := p.source.At(nil), "", false
 	for _, key := range path {
 		_, element := v.([]any)
 		if v = provenance.Child(v, key); element {
 			key = itemName(object(v))
 		}
-		folded := fold(key)
+		folded := provenance.Fold(key)
 		switch {
 		case input:
-			name, ok := p.inside(at, key)
-			if ok {
-				at = name
+			names := []string{key}
+			if parameter != "" {
+				names = []string{parameter + "." + key, parameter + "[]." + key}
 			}
-			if i, known := p.parameters[name]; ok && known {
-				field, limit = &p.doc.Parameters[i].Description, maxParameterText
+			for _, name := range names {
+				i, known := p.parameters[name]
+				if known {
+					field, limit = &p.doc.Parameters[i].Description, maxParameterText
+				}
+				if known || p.prefixes[name] {
+					parameter = name
+					break
+				}
 			}
 		case slices.Contains(outputKeys, folded):
 			return &p.doc.Response, maxResponse
@@ -131,18 +119,4 @@ func (p *places) of(path []string) (field *string, limit int) {
 		}
 	}
 	return field, limit
-}
-
-// inside returns the full name of the parameter key within the parameter at.
-func (p *places) inside(at, key string) (name string, ok bool) {
-	candidates := []string{key}
-	if at != "" {
-		candidates = []string{at + "." + key, at + "[]." + key}
-	}
-	for _, name := range candidates {
-		if _, known := p.parameters[name]; known || p.prefixes[name] {
-			return name, true
-		}
-	}
-	return "", false
 }

@@ -3,32 +3,32 @@ package rules
 import (
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/operation"
 )
 
 // Bounds of the prose about a response.
 const (
-	maxExplained = 16  // properties whose description is told too
+	maxExplained = 16  // properties that are described
 	maxGloss     = 256 // bytes of such a description
 )
 
-// toldAt is how many properties are named of an object, by how deep it is. The
-// names further down say less of what a tool is for, and drown the rest.
-var toldAt = [...]int{32, 8, 4}
+// maxNamed is how many properties of an object are named, by its depth. Deeper names say
+// less about the purpose of a tool, and drown the others.
+var maxNamed = [...]int{32, 8, 4}
 
-// response tells in prose what a document says of its result, in any of the
-// common shapes: prose, a JSON Schema, OpenAPI responses, a map or a list of
-// described fields.
+// response describes a result in prose. The result may be in any of the common shapes:
+// prose, a JSON Schema, OpenAPI responses, a map or a list of described fields.
 func response(v any) string {
-	switch v := embedded(v).(type) {
+	switch v := jsondoc.Embedded(v).(type) {
 	case string:
 		return v
 	case []any:
 		return describeSchema(v, map[string]any{"properties": fieldSchemas(v)})
 	case map[string]any:
 		switch {
-		case success(v) != nil:
+		case object(operation.Success(v)) != nil:
 			return openapiResponse(v)
 		case isSchema(v):
 			return describeSchema(v, v)
@@ -58,35 +58,31 @@ func fieldSchemas(v any) map[string]any {
 	return out
 }
 
-// describeSchema renders a schema of a result as a sentence. References point into
-// root.
+// describeSchema writes the schema of a result as a sentence. References point into root.
+// An object without known properties has no sentence.
 func describeSchema(root, s any) string {
-	w := newWalker(root)
-	n := w.node(s)
-	what := w.schemaPhrase(n)
+	r := newReader(root)
+	n := r.node(s)
+	what := ""
+	inner, suffix := r.inside(n)
+	if len(inner.props) > 0 {
+		what = "an object"
+		if suffix != "" {
+			what = "an array of objects"
+		}
+		what += " with " + r.fields(inner, 0)
+	} else {
+		switch t := r.typeText(&n); t {
+		case "", "null", "object", "array", "array of object":
+			return n.description
+		default:
+			what = typePhrase(t)
+		}
+	}
 	if what == "" {
 		return n.description
 	}
 	return paragraphs("Returns "+what+".", n.description)
-}
-
-// schemaPhrase names what a schema describes: "an array of objects with id, name". An
-// object without known properties has no phrase.
-func (w *walker) schemaPhrase(n node) string {
-	inner, suffix := w.inside(n)
-	if len(inner.props) > 0 {
-		noun := "an object"
-		if suffix != "" {
-			noun = "an array of objects"
-		}
-		return noun + " with " + w.fields(inner, 0)
-	}
-	switch t := n.typeText(w); t {
-	case "", "null", "object", "array", "array of object":
-		return ""
-	default:
-		return typePhrase(t)
-	}
 }
 
 // typePhrase names a type in a sentence. The name of a schema gets no article.
@@ -114,34 +110,29 @@ func identifierWords(name string) string {
 	return strings.Join(all, " ")
 }
 
-// fields lists the names of properties in words, with what they mean or hold.
-func (w *walker) fields(n node, level int) string {
-	defer w.enter(n.refs)()
+// fields lists the names of properties in words, each with its own properties or its
+// description in parentheses.
+func (r *reader) fields(n node, level int) string {
+	defer r.expand(n.refs)()
 	var out []string
-	names, told := jsondoc.Keys(n.props), toldAt[level]
-	for i, name := range names[:min(len(names), told)] {
-		f := w.node(n.props[name])
+	names, most := jsondoc.Keys(n.props), maxNamed[level]
+	for i, name := range names[:min(len(names), most)] {
+		f := r.node(n.props[name])
 		if f.never || f.writeOnly {
 			continue
 		}
-		out = append(out, identifierWords(name)+w.aside(f, i, level))
+		field := identifierWords(name)
+		if inner, _ := r.inside(f); len(inner.props) > 0 && level+1 < len(maxNamed) {
+			field += " (" + r.fields(inner, level+1) + ")"
+		} else if f.isDescribed() && level == 0 && i < maxExplained {
+			field += " (" + gloss(f.description) + ")"
+		}
+		out = append(out, field)
 	}
-	if len(names) > told {
+	if len(names) > most {
 		out = append(out, "and more")
 	}
 	return strings.Join(out, ", ")
-}
-
-// aside is what follows a property's name in parentheses.
-func (w *walker) aside(f node, i, level int) string {
-	inner, _ := w.inside(f)
-	switch {
-	case len(inner.props) > 0 && level+1 < len(toldAt):
-		return " (" + w.fields(inner, level+1) + ")"
-	case f.text() != "" && level == 0 && i < maxExplained:
-		return " (" + gloss(f.description) + ")"
-	}
-	return ""
 }
 
 // gloss is the first sentence of a description, shortened.
@@ -157,24 +148,4 @@ func gloss(s string) string {
 		}
 	}
 	return strings.TrimRight(s, ".,;: ")
-}
-
-// shape makes a schema of an example.
-func shape(v any, depth int) any {
-	switch v := v.(type) {
-	case map[string]any:
-		props := make(map[string]any, min(len(v), maxEnum))
-		for k, e := range v {
-			if depth > 0 && k != "_list_length" { // ToolBench's word for elements that are left out
-				props[k] = shape(e, depth-1)
-			}
-		}
-		return map[string]any{"type": "object", "properties": props}
-	case []any:
-		if len(v) == 0 || depth == 0 {
-			return map[string]any{"type": "array"}
-		}
-		return map[string]any{"type": "array", "items": shape(v[0], depth-1)}
-	}
-	return map[string]any{"type": jsonType(v)}
 }

@@ -1,50 +1,53 @@
-// Package rules turns raw tool documents into standardized ones by rules
-// alone: what a structured source says of its parameters, types, required
-// flags, defaults and response is taken over as it stands, prose is searched
-// for the conventions in which people write such things down, and what no
-// rule finds stays empty. Nothing is invented.
+// Package rules turns raw tool documents into standardized documents by rules alone. It
+// takes over the parameters, types, required flags, defaults and response that a structured
+// source states, and searches prose for the usual conventions for writing these down.
+// A field stays empty if no rule finds its content. Nothing is invented.
 //
-// Every rule is a pure function of the decoded document. The order of the
-// keys in a JSON object never matters; the order of a list does.
+// Every rule is a pure function of the decoded document. The order of the keys in a JSON
+// object never matters; the order of a list does.
+//
+// Standardize is the way of every document. Each format has a rule: ruleOf
+// chooses it, tools.go has the function-like ones, and openapi.go, python.go,
+// prose.go and so on the others; the rules share the readers of
+// JSON Schema (schema.go), of documentation texts (docstring.go) and of anything else
+// (generic.go). finish.go cleans the result, remainder.go adds content that the rule left
+// out, and flags.go flags suspicious strings.
 package rules
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 
-	"github.com/toolstream/toolstream/internal/provenance"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/standardizer/injection"
 )
 
-// Errors for documents that no rule can read. The same bytes fail for ever.
+// Errors for documents that no rule can read. The same bytes always fail.
 var (
 	ErrMalformed = errors.New("raw document is not one JSON value")
 	ErrEmpty     = errors.New("raw document says nothing")
 	ErrFormat    = errors.New("unknown format")
 )
 
-// FlagTruncated marks a document whose source has more parameters than it
-// keeps.
-const FlagTruncated = "parameters-truncated"
-
-// rule reads one format. What it returns is the source's own text, which
-// finish cleans and bounds.
+// rule reads one format. It returns the source's own texts, which clean bounds.
 type rule func(raw any) schema.Document
 
 var ruleOf = map[string]rule{
-	"mcp": flat(function), "function": flat(function), "openapi": onObject(openapi), "rapidapi": flat(rapidapi),
-	"a2a": onObject(agentSkill), "skill": onObject(skillFile), "langchain": onObject(langchain), "hosted": onObject(hosted), "postman": onObject(postman),
-	"graphql": onObject(function), "protobuf": onObject(method),
-	"provider": onObject(provider), "python": python, "card": generic, "json": generic, "text": prose,
+	tooldoc.MCP: flat(function), tooldoc.Function: flat(function), tooldoc.OpenAPI: onObject(openapi), tooldoc.RapidAPI: flat(rapidapi),
+	tooldoc.A2A: onObject(agentSkill), tooldoc.Skill: onObject(skillFile), tooldoc.LangChain: onObject(langchain),
+	tooldoc.Hosted: onObject(hosted), tooldoc.Postman: onObject(postman), tooldoc.GraphQL: onObject(function), tooldoc.Protobuf: onObject(method),
+	tooldoc.Provider: onObject(provider), tooldoc.Python: python, tooldoc.Card: generic, tooldoc.JSON: generic, tooldoc.Text: prose,
 }
 
-// onObject leaves everything that is not an object to the generic rule: a
-// wrongly labelled document is still worth what it says.
+// onObject applies f to objects and the generic rule to everything else: a document with
+// the wrong label still says something.
 func onObject(f func(map[string]any) schema.Document) rule {
 	return func(raw any) schema.Document {
 		if m := object(raw); m != nil {
@@ -54,20 +57,19 @@ func onObject(f func(map[string]any) schema.Document) rule {
 	}
 }
 
-// flat has the generic rule read the parts of an object that the rule of its format does
+// flat is onObject, followed by the generic rule for the parts of the object that f does
 // not know.
 func flat(f func(map[string]any) schema.Document) rule {
 	return onObject(func(m map[string]any) schema.Document {
 		d := f(m)
-		foldKeys(unwrapped(m)).complete(&d)
+		foldKeys(toolschema.Unwrapped(m)).complete(&d)
 		return d
 	})
 }
 
-// Standardize returns the document that the rules of the format make of raw,
-// cleaned and within limits. The id names documents that have no name of their
-// own. The same arguments give the same document; the errors are ErrMalformed,
-// ErrEmpty and ErrFormat.
+// Standardize returns the document that the rules of the format make of raw, cleaned and
+// within limits. The id names documents that have no name of their own. The same arguments
+// give the same document; the errors are ErrMalformed, ErrEmpty and ErrFormat.
 func Standardize(format, id string, raw json.RawMessage) (schema.Document, error) {
 	apply, known := ruleOf[format]
 	if !known {
@@ -82,209 +84,31 @@ func Standardize(format, id string, raw json.RawMessage) (schema.Document, error
 	}
 	doc := apply(v)
 	clean(&doc, id)
+
 	source := provenance.NewSource(v)
-	left, said := newRemainder(&doc, source), suspicions{seen: make(map[string]bool, min(64, len(raw)/32)), flags: doc.Flags}
-	said.all.Grow(len(raw))
-	source.Strings(said.add, func(path []string, s string) {
-		said.add(s)
+	left := remainder{doc: &doc, source: source, find: provenance.NewFinder(&doc)}
+	suspect := &suspicions{seen: make(map[string]bool, min(64, len(raw)/32)), flags: doc.Flags}
+	suspect.all.Grow(len(raw))
+	suspect.add(idWords.Replace(id))
+	source.Strings(suspect.add, func(path []string, s string) {
+		suspect.add(s)
 		left.add(path, s)
 	})
-	doc.Uncovered = left.uncovered()
-	finish(&doc)
-	doc.Flags = said.about(&doc)
+	if left.lost > 0 { // the share of the words that did not fit, rounded up to hundredths
+		doc.Uncovered = min(1, math.Ceil(100*float64(left.lost)/float64(left.words))/100)
+	}
+	doc.Description, doc.Response = provenance.WithoutRepeats(doc.Description), provenance.WithoutRepeats(doc.Response)
+	doc.Language = language(&doc)
+	if doc.Description == "" || repeats(doc.Name, doc.Description) {
+		doc.Quality = schema.QualityLow
+	}
+	// The texts of the document are read, too: they are without marks, and whole if the source is
+	// too long to be read.
+	if injection.Suspicious(suspect.all.String()) || instructs(&doc) {
+		suspect.flags = append(suspect.flags, injection.Flag)
+	}
+	doc.Flags = append(suspect.flags, flooding(&doc)...)
+	slices.Sort(doc.Flags)
+	doc.Flags = slices.Compact(doc.Flags)
 	return doc, nil
-}
-
-// suspicions finds what is suspicious about the strings of a source, keys included:
-// a model reads parameter names and defaults as well as prose. What comes again, as the
-// keys of a list's elements do, says nothing new.
-type suspicions struct {
-	seen  map[string]bool
-	flags []string
-	all   strings.Builder // instructions may be spread over several strings
-}
-
-func (f *suspicions) add(s string) {
-	if f.seen[s] {
-		return
-	}
-	f.seen[s] = true
-	f.flags = append(f.flags, text.Suspicious(s)...)
-	f.all.WriteString(s)
-	f.all.WriteByte('\n')
-}
-
-// about returns the flags. Of a source that is too long to be read, the document that
-// became of it is.
-func (f *suspicions) about(doc *schema.Document) []string {
-	if injection.Suspicious(f.all.String()) || f.all.Len() > injection.MaxRead && instructs(doc) {
-		f.flags = append(f.flags, injection.Flag)
-	}
-	f.flags = append(f.flags, flooding(doc)...)
-	slices.Sort(f.flags)
-	return slices.Compact(f.flags)
-}
-
-// instructs reports whether a document's own texts are suspicious.
-func instructs(d *schema.Document) bool {
-	about := append([]string{d.Name, d.Title, d.Description, d.Response}, slices.Concat(d.Tags, d.Examples)...)
-	if injection.Suspicious(strings.Join(about, "\n")) {
-		return true
-	}
-	return slices.ContainsFunc(d.Parameters, func(p schema.Parameter) bool {
-		said := append([]string{p.Name, p.Description, p.Default, p.Example}, p.Enum...)
-		return injection.Suspicious(strings.Join(said, "\n"))
-	})
-}
-
-// clean cleans and bounds every part of the document that a reader made.
-func clean(d *schema.Document, id string) {
-	d.Name = identifier(d.Name, maxName)
-	if d.Name == "" {
-		d.Name = identifier(id, maxName)
-	}
-	d.Title = line(d.Title, maxTitle)
-	if d.Title == d.Name {
-		d.Title = ""
-	}
-	d.Tags = finishList(d.Tags, maxTags, func(s string) string { return dropPlaceholder(line(s, maxTag)) })
-	d.Description = dropPlaceholder(paragraph(d.Description, maxDescription))
-	d.Parameters, d.Flags = finishParameters(d.Parameters, d.Flags)
-	d.Response = dropPlaceholder(paragraph(d.Response, maxResponse))
-	d.Examples = finishList(d.Examples, maxExamples, func(s string) string { return dropPlaceholder(paragraph(s, maxExample)) })
-}
-
-// finish says of a complete document what can be told of it as a whole.
-func finish(d *schema.Document) {
-	d.Description, d.Response = provenance.WithoutRepeats(d.Description), provenance.WithoutRepeats(d.Response)
-	d.Language = language(d)
-	if d.Description == "" || repeats(d.Name, d.Description) {
-		d.Quality = schema.QualityLow
-	}
-}
-
-// finishList cleans texts, and drops repetitions, placeholders and what is too many.
-func finishList(in []string, most int, clean func(string) string) []string {
-	var out []string
-	for _, s := range in {
-		if s = clean(s); s != "" && !slices.Contains(out, s) && len(out) < most {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// finishParameters cleans parameters and drops those without a usable name,
-// repetitions of a name, whose first occurrence stands, and what is too many.
-func finishParameters(in []schema.Parameter, flags []string) ([]schema.Parameter, []string) {
-	var out []schema.Parameter
-	seen := map[string]bool{}
-	long := false
-	for _, p := range in {
-		p.Name = strings.TrimSpace(p.Name)
-		if p.Name == "" || seen[p.Name] {
-			continue
-		}
-		seen[p.Name] = true
-		name := identifier(p.Name, len(p.Name))
-		if name == "" || len(name) > maxName {
-			long = true
-			continue
-		}
-		out = append(out, schema.Parameter{
-			Name: name, Type: line(p.Type, maxType), Required: p.Required,
-			Description: dropPlaceholder(paragraph(p.Description, maxParameterText)),
-			Default:     ifShort(p.Default, maxValue), Example: ifShort(p.Example, maxValue),
-			Enum: finishList(p.Enum, maxEnum, func(v string) string { return ifShort(v, maxValue) }),
-		})
-	}
-	out, more := limitParameters(out, maxParameters)
-	if (more || long) && !slices.Contains(flags, FlagTruncated) {
-		flags = append(flags, FlagTruncated)
-	}
-	return out, flags
-}
-
-// limitParameters bounds a list of parameters, in its order: required ones stay before
-// optional ones, shallow ones before deep ones.
-func limitParameters(in []schema.Parameter, n int) (kept []schema.Parameter, dropped bool) {
-	if len(in) <= n {
-		return in, false
-	}
-	rank := func(p schema.Parameter) int {
-		depth := strings.Count(p.Name, ".")
-		if p.Required {
-			return depth
-		}
-		return depth + maxDepth + 1
-	}
-	best := slices.Clone(in)
-	slices.SortStableFunc(best, func(a, b schema.Parameter) int { return rank(a) - rank(b) })
-	chosen := map[string]bool{}
-	for _, p := range best[:n] {
-		chosen[p.Name] = true
-	}
-	return slices.DeleteFunc(in, func(p schema.Parameter) bool { return !chosen[p.Name] }), true
-}
-
-// language guesses the language of a document's prose.
-func language(d *schema.Document) string {
-	prose := d.Description
-	for _, p := range d.Parameters {
-		if len(prose) > maxDescription {
-			break
-		}
-		prose += " " + p.Description
-	}
-	return string(text.Guess(prose))
-}
-
-// Stated says which facts about its parameters a source states itself. A
-// language model may not change these.
-type Stated struct {
-	Names    bool // which parameters there are
-	Types    bool // in words that have one meaning
-	Required bool // which of them may be left out; one that is said to be optional is so in any case
-}
-
-// StatedBy returns what a source of the format states, given the document that
-// Standardize made of it. Formats with a schema state everything, and a
-// parameter that they do not list does not exist. In all others the rules have
-// found the parameters by their looks: a type is in whatever word its author
-// used, and silence may mean required or nothing at all.
-func StatedBy(format string, raw json.RawMessage, doc *schema.Document) Stated {
-	switch format {
-	case "mcp", "openapi", "function", "rapidapi", "python", "provider", "langchain", "hosted", "graphql", "protobuf":
-		return Stated{true, true, true}
-	}
-	s := Stated{Names: len(doc.Parameters) > 0}
-	if v, err := decode(raw); err == nil {
-		s.Required = mentionsRequired(embedded(v), maxProbed)
-	}
-	return s
-}
-
-// maxProbed bounds how deep a document is looked at for a key.
-const maxProbed = 16
-
-// mentionsRequired reports whether any key says what is required or optional.
-func mentionsRequired(v any, depth int) bool {
-	if depth == 0 {
-		return false
-	}
-	for _, e := range list(v) {
-		if mentionsRequired(e, depth-1) {
-			return true
-		}
-	}
-	for k, e := range object(v) {
-		switch fold(k) {
-		case "required", "optional", "mandatory", "requiredparameters", "optionalparameters", "requiredparams", "optionalparams":
-			return true
-		}
-		if mentionsRequired(e, depth-1) {
-			return true
-		}
-	}
-	return false
 }

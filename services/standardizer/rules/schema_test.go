@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -107,10 +109,7 @@ func TestJSONSchema(t *testing.T) {
 			[]schema.Parameter{{Name: "a", Type: "integer", Example: "3"}, {Name: "b", Type: "object", Default: `{"x":"<","y":1}`}, {Name: "c", Type: "integer", Enum: []string{"1", "2.5", "true"}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v, err := decode([]byte(test.schema))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := check.Value(decode([]byte(test.schema)))(t)
 			got, flags := parameters(v, "input")
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got\n%s\nwant\n%s", indented(got), indented(test.want))
@@ -139,13 +138,23 @@ func TestRequiredUnlessToldOtherwise(t *testing.T) {
 		`{"a": {"type": "string"}, "b": {}, "required": ["b"]}`:         false,
 		`{"a": "the a, defaults to 3"}`:                                 false,
 	} {
-		v, err := decode([]byte(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := check.Value(decode([]byte(raw)))(t)
 		got, _ := parameters(v, "input")
 		if len(got) == 0 || got[0].Name != "a" || got[0].Required != want {
 			t.Errorf("%s gives %s, want required %v", raw, indented(got), want)
+		}
+	}
+}
+
+// A schema may have a type that only documents of tools know, and still describes one value.
+func TestASchemaOfAnotherTypeIsOneValue(t *testing.T) {
+	for typ, want := range map[string]string{"json": "object", "JSON": "object", "complex": "number", "literal": "string", "dict": "object"} {
+		v := map[string]any{"type": typ, "description": "What it is"}
+		if got, _ := parameters(v, "input"); len(got) != 1 || got[0].Name != "input" || got[0].Type != want {
+			t.Errorf("the type %s gives %s, want one %s", typ, indented(got), want)
+		}
+		if got := response(v); !strings.HasSuffix(got, "What it is") {
+			t.Errorf("a response of the type %s: %q", typ, got)
 		}
 	}
 }

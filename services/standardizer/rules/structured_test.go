@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -270,11 +271,8 @@ func TestAPathVariableMayHaveAPattern(t *testing.T) {
 }
 
 func TestAPathVariableIsItsOwnParameter(t *testing.T) {
-	d, err := Standardize("openapi", "id", json.RawMessage(`{"method": "GET", "path": "/g/{user_id}", "operation": {"parameters": [
-		{"name": "userId", "in": "query", "description": "A filter."}, {"name": "user_id", "in": "path", "description": "Whose it is."}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Value(Standardize("openapi", "id", json.RawMessage(`{"method": "GET", "path": "/g/{user_id}", "operation": {"parameters": [
+		{"name": "userId", "in": "query", "description": "A filter."}, {"name": "user_id", "in": "path", "description": "Whose it is."}]}}`)))(t)
 	got := map[string]string{}
 	for _, p := range d.Parameters {
 		got[p.Name] = p.Description

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -18,35 +20,22 @@ func first(m map[string]any, keys ...string) any {
 	return nil
 }
 
-// unwrapped returns the tool inside {"type": "function", "function": …} and its like.
-func unwrapped(m map[string]any) map[string]any {
-	for _, wrapper := range []string{"function", "toolSpec", "tool"} {
-		if inner := object(m[wrapper]); inner != nil {
-			return inner
-		}
-	}
-	return m
-}
-
 // function reads a tool as the Model Context Protocol lists it, or as OpenAI,
 // Anthropic and Amazon Bedrock describe it to a model, bare or wrapped in
 // {"type": "function", "function": …}.
 func function(m map[string]any) schema.Document {
-	m = unwrapped(m)
-	input := first(m, "inputSchema", "input_schema", "parameters", "parametersJsonSchema")
-	if wrapped := object(object(input)["json"]); wrapped != nil {
-		input = wrapped
-	}
+	m = toolschema.Unwrapped(m)
+	input, output := toolschema.Declared(m)
 	d := schema.Document{Name: str(m["name"]), Title: cmpOr(str(m["title"]), str(object(m["annotations"])["title"]))}
 	d.Parameters, d.Flags = fromSchema(input)
-	d.Response = response(first(m, "outputSchema", "output_schema", "returns", "response", "responses", "results"))
+	d.Response = response(output)
 	d.Examples = exampleRequests(first(m, "examples", "input_examples", "example_queries"))
 	addDocumentation(&d, str(m["description"]))
 	return d
 }
 
 // method reads a method of a protobuf service: {"name","inputSchema","outputSchema",
-// "service"}. Of one that nothing is said of, the service tells what it is for.
+// "service"}. A method without a description has that of its service.
 func method(m map[string]any) schema.Document {
 	d := function(m)
 	service := object(m["service"])
@@ -58,60 +47,52 @@ func method(m map[string]any) schema.Document {
 	return d
 }
 
-// rapidapi reads an endpoint as ToolBench writes those of RapidAPI.
+// rapidapi reads an endpoint as ToolBench describes the endpoints of RapidAPI.
 func rapidapi(m map[string]any) schema.Document {
 	d := schema.Document{
 		Name: cmpOr(str(m["api_name"]), str(m["name"])),
 		Tags: append(texts(first(m, "tool_name")), texts(first(m, "category_name", "category"))...),
 	}
-	w := newWalker(m)
+	c := newCollector(m)
 	for _, group := range []struct {
 		key      string
 		required bool
 	}{{"required_parameters", true}, {"optional_parameters", false}} {
-		for _, p := range list(m[group.key]) {
-			w.endpointParameter(object(p), group.required)
+		for _, v := range list(m[group.key]) {
+			p := object(v)
+			name := itemName(p)
+			if name == "" {
+				continue
+			}
+			n := c.node(p)
+			if n.example == nil && n.def != "" { // the site fills its form with the default
+				n.example = n.def
+			}
+			n.def = nil
+			c.add(name, n, group.required, 1)
 		}
 	}
-	d.Parameters, d.Flags = w.result()
+	d.Parameters, d.Flags = c.result()
 	d.Response = templateResponse(first(m, "template_response", "response"))
 	addDocumentation(&d, str(first(m, "api_description", "description")))
 	return d
 }
 
-// endpointParameter takes the group's word for what is required. The default
-// is what the site's form is filled with, so it is an example.
-func (w *walker) endpointParameter(p map[string]any, required bool) {
-	name := itemName(p)
-	if name == "" {
-		return
-	}
-	n := w.node(p)
-	if n.example == nil && n.def != "" {
-		n.example = n.def
-	}
-	n.def = nil
-	w.add(name, n, required, 1)
-}
-
-// templateResponse tells the fields of a sample answer whose values are the
-// names of their types.
-func templateResponse(v any) string {
-	switch v := embedded(v).(type) {
-	case map[string]any, []any:
-		s := shape(v, 3)
-		return describeSchema(s, s)
-	case string:
-		return templateKeys(v)
-	}
-	return ""
-}
-
 var templateKey = regexp.MustCompile(`"([A-Za-z_][\w.-]*)\\*"\s*:`)
 
-// templateKeys tells the fields of a template that was cut off and is no JSON
-// any more, or gives back what never was any.
-func templateKeys(s string) string {
+// templateResponse names the fields of a sample answer whose values are the names of their
+// types. A sample that was cut off is not JSON any more; a text that never was JSON comes
+// back as it is.
+func templateResponse(v any) string {
+	s, isText := jsondoc.Embedded(v).(string)
+	if !isText {
+		switch v := jsondoc.Embedded(v).(type) {
+		case map[string]any, []any:
+			s := sampled(v, 3, "_list_length") // ToolBench's word for omitted elements
+			return describeSchema(s, s)
+		}
+		return ""
+	}
 	if s = strings.Trim(s, "\" "); s == "" || scalarType(s) != "" {
 		return ""
 	}
@@ -125,8 +106,8 @@ func templateKeys(s string) string {
 	return describeSchema(nil, map[string]any{"properties": props})
 }
 
-// provider reads what owns tools: a catalogue entry, an MCP server's or an API's
-// information, or an A2A agent card with its skills.
+// provider reads an owner of tools: a catalogue entry, the information of an MCP server or
+// an API, or an A2A agent card with its skills.
 func provider(m map[string]any) schema.Document {
 	rest := maps.Clone(m)
 	var skills []any
@@ -134,34 +115,26 @@ func provider(m map[string]any) schema.Document {
 		skills = append(skills, list(m[k])...)
 		delete(rest, k)
 	}
-	d := generic(information(rest))
-	told := []string{d.Description}
-	for _, s := range skills {
-		told = append(told, skill(&d, s))
-	}
-	d.Description = paragraphs(told...)
-	return d
-}
-
-// information returns the part that describes the provider, where that stands
-// apart.
-func information(m map[string]any) map[string]any {
+	about := rest
 	for _, wrapper := range []string{"provider", "agent", "server", "serverInfo", "info"} {
-		if inner := object(m[wrapper]); inner != nil && str(m["name"]) == "" {
-			return inner
+		if inner := object(rest[wrapper]); inner != nil && str(rest["name"]) == "" {
+			about = inner
+			break
 		}
 	}
-	return m
-}
-
-// skill returns "Name: description", and adds the skill's tags and examples.
-func skill(d *schema.Document, v any) string {
-	if s, ok := v.(string); ok {
-		return s
+	d := generic(about)
+	texts := []string{d.Description}
+	for _, s := range skills {
+		skill := object(s)
+		if skill == nil {
+			name, _ := s.(string)
+			texts = append(texts, name)
+			continue
+		}
+		d.Tags = append(d.Tags, words(skill["tags"])...)
+		d.Examples = append(d.Examples, exampleRequests(skill["examples"])...)
+		texts = append(texts, strings.Trim(str(skill["name"])+": "+str(skill["description"]), ": "))
 	}
-	m := object(v)
-	d.Tags = append(d.Tags, words(m["tags"])...)
-	d.Examples = append(d.Examples, exampleRequests(m["examples"])...)
-	parts := []string{str(m["name"]), str(m["description"])}
-	return strings.Trim(strings.Join(parts, ": "), ": ")
+	d.Description = paragraphs(texts...)
+	return d
 }

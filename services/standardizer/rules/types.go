@@ -3,33 +3,30 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 )
 
-// scalarType returns the JSON Schema type that a type word of a programming
-// language means, or "".
+// scalarType returns the JSON Schema type that a word means, "" if it means none or one
+// with a format.
 func scalarType(word string) string {
 	switch strings.ToLower(word) {
-	case "string", "str", "text", "char", "varchar", "enum", "literal", "anystr":
+	case "literal", "anystr":
 		return "string"
-	case "integer", "int", "int32", "int64", "long", "short", "uint", "uint32", "uint64":
-		return "integer"
-	case "number", "float", "double", "decimal", "float32", "float64", "real", "complex":
+	case "complex":
 		return "number"
-	case "boolean", "bool":
-		return "boolean"
-	case "array", "list", "tuple", "set", "sequence", "iterable", "frozenset", "collection", "vec", "slice":
-		return "array"
-	case "object", "dict", "dictionary", "map", "mapping", "json", "hash", "struct", "record":
+	case "json":
 		return "object"
-	case "null", "none", "nonetype", "nil", "void":
-		return "null"
+	}
+	if name, format := dialect.TypeWord(word); format == "" {
+		return name
 	}
 	return ""
 }
 
-// TypeName returns a type as people write it ("Optional[List[str]]", "STRING",
-// "int | None", "string[]") in the words of JSON Schema. What is not
-// recognised stays as it is. Whether null is allowed is dropped.
+// TypeName translates a type as people write it ("Optional[List[str]]", "STRING", "int |
+// None", "string[]") into the words of JSON Schema. An unknown type stays as it is. Null is
+// dropped from alternatives.
 func TypeName(s string) string {
 	return typeWords(strings.Trim(strings.TrimSpace(s), "`'\""), maxDepth)
 }
@@ -48,15 +45,11 @@ func typeWords(s string, depth int) string {
 	if inner, ok := strings.CutSuffix(s, "[]"); ok {
 		return arrayOf(typeWords(inner, depth-1))
 	}
-	outer, inner, ok := subscript(s)
-	if !ok {
+	i := strings.IndexAny(s, "[<") // outer[args] or outer<args>
+	if i <= 0 || len(s) < i+2 || !strings.ContainsRune("]>", rune(s[len(s)-1])) {
 		return s
 	}
-	return subscripted(s, outer, splitTop(inner, ','), depth)
-}
-
-// subscripted reads the type "outer[args]", which stands in the source as s.
-func subscripted(s, outer string, args []string, depth int) string {
+	outer, args := strings.TrimSpace(s[:i]), splitTop(s[i+1:len(s)-1], ',')
 	switch strings.ToLower(outer[strings.LastIndexByte(outer, '.')+1:]) {
 	case "optional", "annotated", "required", "notrequired", "final":
 		return typeWords(args[0], depth-1)
@@ -92,17 +85,7 @@ func arrayOf(item string) string {
 	return "array of " + item
 }
 
-// subscript splits "Outer[inner]" and "Outer<inner>".
-func subscript(s string) (outer, inner string, ok bool) {
-	i := strings.IndexAny(s, "[<")
-	if i <= 0 || len(s) < i+2 || !strings.ContainsRune("]>", rune(s[len(s)-1])) {
-		return "", "", false
-	}
-	return strings.TrimSpace(s[:i]), s[i+1 : len(s)-1], true
-}
-
-// splitTop splits s at sep where it stands outside brackets and quotes. There
-// is at least one part.
+// splitTop splits s at each sep outside brackets and quotes. It returns at least one part.
 func splitTop(s string, sep byte) []string {
 	if strings.IndexByte(s, sep) < 0 {
 		return []string{s}
@@ -120,13 +103,12 @@ func splitTop(s string, sep byte) []string {
 	return append(parts, s[start:])
 }
 
-// closing returns the position of what closes the bracket or quote at i, or i
-// itself where nothing does.
+// closing returns the position of the mark that closes the bracket or quote at i, or i if
+// nothing closes it.
 func closing(s string, i int) int { return i + pairsOf(s[i:], true)[0] }
 
-// pairsOf returns the position of what closes it for every bracket and quote in
-// s that something closes, or for the first character alone. A quote is closed
-// in its line.
+// pairsOf maps the position of every closed bracket and quote in s to the position of its
+// closing mark, or does so for the first character only. A quote must close in its line.
 func pairsOf(s string, first bool) map[int]int {
 	pairs := map[int]int{}
 	var open []int
@@ -138,7 +120,7 @@ func pairsOf(s string, first bool) map[int]int {
 			open = append(open, i)
 		case '>', ')', ']', '}':
 			for c != '>' && len(open) > 0 && s[open[len(open)-1]] == '<' {
-				open = open[:len(open)-1] // is less than
+				open = open[:len(open)-1] // less than, not a bracket
 			}
 			if n := len(open); n > 0 && (c == '>') == (s[open[n-1]] == '<') {
 				pairs[open[n-1]] = i

@@ -7,19 +7,15 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/provenance"
-	"github.com/toolstream/toolstream/internal/text"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 )
 
-// decode reads one JSON value. Its size is that of a document that was
-// accepted.
+// decode reads one JSON value of any size: ingest has bounded the document.
 func decode(raw []byte) (any, error) {
 	return jsondoc.Decode(raw, jsondoc.Limits{Bytes: math.MaxInt, Depth: 10_000, Nodes: math.MaxInt})
 }
-
-// embedded is jsondoc.Embedded.
-func embedded(v any) any { return jsondoc.Embedded(v) }
 
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
@@ -61,7 +57,7 @@ func words(v any) []string {
 	return out
 }
 
-// texts is words, with the names of objects among them.
+// texts is words, followed by the names of objects in the list.
 func texts(v any) []string {
 	out := words(v)
 	for _, e := range list(v) {
@@ -72,8 +68,7 @@ func texts(v any) []string {
 	return out
 }
 
-// jsonText returns a value's JSON text with sorted keys; nil, which says that
-// there is no value, has none.
+// jsonText returns a value's JSON text with sorted keys, "" for nil.
 func jsonText(v any) string {
 	if v == nil {
 		return ""
@@ -85,8 +80,8 @@ func jsonText(v any) string {
 	return string(out)
 }
 
-// shortText returns a value's JSON text, nothing where that is too long to be shown: any
-// number of parameters may refer to one long value.
+// shortText returns a value's JSON text, "" if it is too long to be shown: any number of
+// parameters may refer to one long value.
 func shortText(v any) string {
 	if left := maxValue; !fits(v, &left) {
 		return ""
@@ -94,8 +89,8 @@ func shortText(v any) string {
 	return jsonText(v)
 }
 
-// fits takes the bytes that the text of a value has at least from left, and reports
-// whether there were as many.
+// fits subtracts the least size of a value's text from left, and reports whether left was
+// enough.
 func fits(v any, left *int) bool {
 	switch v := v.(type) {
 	case string:
@@ -116,7 +111,7 @@ func fits(v any, left *int) bool {
 	return *left >= 0
 }
 
-// paragraphs joins texts that are not empty, each once.
+// paragraphs joins texts, each once, without empty ones.
 func paragraphs(parts ...string) string {
 	var out []string
 	for _, p := range parts {
@@ -147,18 +142,14 @@ const (
 	maxProse = 64 << 10 // of a source text before it is cleaned
 )
 
-// paragraph cleans prose and bounds it to n bytes. It cuts a much longer text
-// before cleaning too, to bound the work.
+// paragraph cleans prose and bounds it to n bytes. To bound the work, it cuts a much longer
+// text before cleaning, too.
 func paragraph(s string, n int) string {
-	return text.Truncate(trimQuotes(text.Clean(text.Truncate(s, min(8*n, maxProse)))), n)
-}
-
-// trimQuotes removes one pair of quotes around a whole text.
-func trimQuotes(s string) string {
-	if len(s) > 2 && s[0] == '"' && strings.IndexByte(s[1:], '"') == len(s)-2 {
-		return strings.TrimSpace(s[1 : len(s)-1])
+	s = text.Clean(text.Truncate(s, min(8*n, maxProse)))
+	if len(s) > 2 && s[0] == '"' && strings.IndexByte(s[1:], '"') == len(s)-2 { // quotes around the whole text
+		s = strings.TrimSpace(s[1 : len(s)-1])
 	}
-	return s
+	return text.Truncate(s, n)
 }
 
 // line is paragraph for a text that is one line: a title, a tag, a type.
@@ -166,8 +157,7 @@ func line(s string, n int) string {
 	return strings.Join(strings.Fields(paragraph(s, n)), " ")
 }
 
-// ifShort returns s, or nothing where it is longer than n bytes: a JSON value
-// that is cut is not valid.
+// ifShort returns s, or "" if it is longer than n bytes: a JSON value cannot be cut.
 func ifShort(s string, n int) string {
 	if len(s) > n {
 		return ""
@@ -175,8 +165,8 @@ func ifShort(s string, n int) string {
 	return s
 }
 
-// identifier returns a name as the source has it, without control and format
-// characters, on one line and at most n bytes long.
+// identifier returns a name as in the source, without control and format characters, on one
+// line and at most n bytes long.
 func identifier(s string, n int) string {
 	s = strings.Trim(s, "` \t\r\n")
 	s = strings.ToValidUTF8(text.Truncate(s, 4*max(n, 1)), "")
@@ -192,13 +182,13 @@ func identifier(s string, n int) string {
 	return text.Truncate(strings.Join(strings.Fields(s), " "), n)
 }
 
-// dropPlaceholder returns s, or nothing where s is a placeholder: "No description
-// available", "N/A".
+// dropPlaceholder returns s, or "" if s is a placeholder such as "No description available"
+// or "N/A".
 func dropPlaceholder(s string) string {
 	if len(s) > 40 {
 		return s
 	}
-	switch fold(s) {
+	switch provenance.Fold(s) {
 	case "", "na", "none", "null", "nil", "undefined", "todo", "tbd", "missing", "empty", "unknown", "notavailable", "notprovided",
 		"notspecified", "description", "descriptionnotavailable", "nodescription", "nodescriptionavailable",
 		"nodescriptionprovided", "descriptionnotprovided", "nodescriptiongiven", "nodocumentation", "nodocs":
@@ -207,11 +197,8 @@ func dropPlaceholder(s string) string {
 	return s
 }
 
-// fold is provenance.Fold.
-func fold(s string) string { return provenance.Fold(s) }
-
-// repeats reports whether a description is only the name again. A name that is
-// a sentence is worth repeating.
+// repeats reports whether a description only repeats the name. A name that is a sentence may
+// be repeated.
 func repeats(name, description string) bool {
-	return len(strings.Fields(description)) < 4 && len(description) <= 2*len(name)+2 && fold(name) == fold(description)
+	return len(strings.Fields(description)) < 4 && len(description) <= 2*len(name)+2 && provenance.Fold(name) == provenance.Fold(description)
 }

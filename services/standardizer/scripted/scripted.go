@@ -1,6 +1,5 @@
-// Package scripted answers the questions of the standardizer without
-// understanding them, for tests and for trying the path without a language
-// model: it repeats what the document says of itself.
+// Package scripted answers the questions of the standardizer without understanding them, for
+// tests and for trials without a language model: it repeats the document's own words.
 package scripted
 
 import (
@@ -10,31 +9,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/text"
-	"github.com/toolstream/toolstream/services/standardizer/answer"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/services/standardizer/prompts"
 )
 
-// Question is what a prompt asks, read back.
+// Question is a prompt, read back.
 type Question struct {
 	Language string
 	Name     string
-	Known    []Parameter // that the rules found, where the prompt tells them
+	Known    []Parameter // that the rules found, if the prompt has them
 	Document string
-	Shape    answer.Shape
+	Shape    prompts.Shape
 }
 
-// Parameter is one that the rules found.
+// Parameter is a parameter that the rules found.
 type Parameter struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
 	Required bool   `json:"required"`
 }
 
-// errForm is the error for a text that is no question of the standardizer.
-var errForm = errors.New("no question of the standardizer")
+var errForm = errors.New("not a question of the standardizer")
 
-// Read reads the user's part of a prompt, the first or that of a repair. The
-// schema of the answer ends it.
+// Read reads the user's part of a prompt or of a repair. The schema of the answer ends it.
 func Read(user string) (*Question, error) {
 	q := &Question{}
 	head, rest, ok := strings.Cut(user, "=== ")
@@ -61,7 +58,7 @@ func Read(user string) (*Question, error) {
 	return q, nil
 }
 
-// readShape reads what is asked for off the schema of the answer.
+// readShape derives the requested fields from the schema of the answer.
 func (q *Question) readShape(schema string) bool {
 	type object struct {
 		Properties map[string]json.RawMessage
@@ -72,7 +69,7 @@ func (q *Question) readShape(schema string) bool {
 		return false
 	}
 	asked := func(field string) bool { return all.Properties[field] != nil }
-	q.Shape = answer.Shape{Description: asked("description"), Response: asked("response"), Examples: asked("examples")}
+	q.Shape = prompts.Shape{Description: asked("description"), Response: asked("response"), Examples: asked("examples")}
 	if !asked("parameters") {
 		return true
 	}
@@ -90,10 +87,10 @@ func (q *Question) readShape(schema string) bool {
 }
 
 // Answer returns an answer that says nothing that the document does not.
-func (q *Question) Answer() *answer.Answer {
-	a := &answer.Answer{Description: first(describing(q.Document))}
+func (q *Question) Answer() *prompts.Answer {
+	a := &prompts.Answer{Description: first(describing(q.Document))}
 	for _, name := range q.Shape.Parameters {
-		p := answer.Parameter{Name: name}
+		p := prompts.Parameter{Name: name}
 		if i := slices.IndexFunc(q.Known, func(k Parameter) bool { return k.Name == name }); i >= 0 {
 			p.Type, p.Required = q.Known[i].Type, &q.Known[i].Required
 		}

@@ -1,4 +1,4 @@
-package training
+package fitting
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
@@ -32,16 +32,13 @@ const (
 	clearly = 0.01 // part of the loss
 )
 
-// prices are the prices of a squared unit of correction that are tried.
-func prices() [4]float64 { return [...]float64{0.3, 0.1, 0.03, 0.003} }
-
 func (c Config) learn(l2 float64) fusion.LearnConfig {
 	return fusion.LearnConfig{Rate: 0.1, L2: l2, Batch: 64, Epochs: 30, Seed: c.Seed}
 }
 
-// Fit learns a correction of base from samples. Usage counts where Config says so, unless
-// queries rank better without it, both by base and by what is learned. The same arguments
-// give the same outcome. Fit fails if ctx ends, or if a training step is not finite.
+// Fit learns a correction of base from samples. If Config has Usage, usage counts unless
+// queries rank better without it, by base and by the learned weights. Fit is deterministic.
+// It fails if ctx ends, or if a training step is not finite.
 func (c Config) Fit(ctx context.Context, base fusion.Model, samples []Sample) (Fitted, error) {
 	without := &fitter{cfg: c, samples: samples, base: base}
 	if !c.Usage {
@@ -94,11 +91,11 @@ func (f *fitter) fit(ctx context.Context) (Fitted, error) {
 	return out, err
 }
 
-// crossValidate returns the price of correction by which least is lost on queries that
-// were left out, and the models that were learned without each fold.
+// crossValidate returns the price of correction with the smallest loss on left-out queries,
+// and the models that were learned without each fold.
 func (f *fitter) crossValidate(ctx context.Context, groups [][]fusion.Group) (best float64, models []fusion.Model, err error) {
 	least := math.Inf(1)
-	for _, l2 := range prices() {
+	for _, l2 := range [...]float64{0.3, 0.1, 0.03, 0.003} { // per squared unit of correction
 		var trial []fusion.Model
 		var lost float64
 		for fold := range folds {
@@ -129,11 +126,12 @@ func (f *fitter) crossValidate(ctx context.Context, groups [][]fusion.Group) (be
 	return best, models, nil
 }
 
-// ndcg is the mean NDCG@10 of the labelled samples, each by a model of its own, and how
-// many they are.
+// ndcg returns the mean NDCG@10 of the labelled samples, each ranked by its own model, and
+// their number.
 func (f *fitter) ndcg(model func(i int) *fusion.Model) (mean float64, queries int) {
 	for i := range f.samples {
-		if s := &f.samples[i]; s.labelled() {
+		s := &f.samples[i]
+		if slices.ContainsFunc(s.Relevance, func(x float64) bool { return x > 0 }) {
 			mean += s.ndcg(model(i), f.known(s))
 			queries++
 		}
@@ -145,9 +143,8 @@ func (f *fitter) ndcg(model func(i int) *fusion.Model) (mean float64, queries in
 // the same tool twice.
 const enoughQueries = 50
 
-// usageHarms reports whether queries rank worse by base with the usage of the others than
-// without it: where every query wants a tool that no query wanted before, the tools that
-// were used only stand in its way.
+// usageHarms reports whether base ranks queries worse with the usage of the other queries than
+// without usage. That happens if every query wants a tool that no other query wants.
 func (f *fitter) usageHarms() bool {
 	without := *f
 	without.counts = nil
@@ -180,10 +177,9 @@ func (f *fitter) groups(front *fusion.Model) [][]fusion.Group {
 	return out
 }
 
-// known is what a search for the sample knows beside the texts, had it come before the
-// sample's own uses were counted.
+// known returns the signals of a search for the sample before its own uses were counted.
 func (f *fitter) known(s *Sample) ranking.Signals {
-	k := s.signals()
+	k := ranking.Signals{Suppliers: s.Suppliers, Recorded: s.Suppliers == nil}
 	if f.counts != nil {
 		k.Usage = f.counts.without(s)
 	}
@@ -191,7 +187,7 @@ func (f *fitter) known(s *Sample) ranking.Signals {
 }
 
 // negatives returns the positions of the irrelevant candidates to learn from: the hardest
-// ones and a random choice of the others.
+// candidates and a random choice of the others.
 func (f *fitter) negatives(s *Sample, examples []fusion.Example) []int {
 	var wrong []int
 	for _, i := range byHardness(examples) {

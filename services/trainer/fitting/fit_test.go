@@ -1,4 +1,4 @@
-package training
+package fitting
 
 import (
 	"context"
@@ -9,19 +9,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 func builtin(t testing.TB) fusion.Model {
 	t.Helper()
-	m, err := fusion.ModelOf(fusion.Builtin())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Value(fusion.ModelOf(fusion.Builtin()))(t)
 }
 
 // registry makes queries over 60 tools, of which one is right and, where together
@@ -83,11 +80,7 @@ func reciprocal(samples []Sample, f Fitted) float64 {
 
 func fit(t testing.TB, train []Sample, usage bool) Fitted {
 	t.Helper()
-	f, err := Config{Usage: usage}.Fit(context.Background(), builtin(t), train)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return check.Value(Config{Usage: usage}.Fit(context.Background(), builtin(t), train))(t)
 }
 
 func TestFitLearnsFeaturesAndUsage(t *testing.T) {
@@ -176,7 +169,7 @@ func TestAQueryIsNotComparedWithItself(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedIsBounded(t *testing.T) {
+func TestQueriesOfAToolAreBounded(t *testing.T) {
 	var samples []Sample
 	for i := range 30 {
 		s := Sample{Vector: make([]float32, 32)}
@@ -221,10 +214,7 @@ func TestSureCorrectionsRankBetter(t *testing.T) {
 		train   []Sample
 		correct bool
 	}{"wrong": {wrong, true}, "right": {right, false}} {
-		sure, err := Config{Sure: true}.Fit(t.Context(), base, c.train)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sure := check.Value(Config{Sure: true}.Fit(t.Context(), base, c.train))(t)
 		if corrected := sure.Model != base; corrected != c.correct {
 			t.Errorf("%s: corrected: %v", what, corrected)
 		}
@@ -278,13 +268,11 @@ func TestNegatives(t *testing.T) {
 }
 
 // What a lesson counts by itself is what a search makes of the table.
-func TestUsageIsThatOfSearches(t *testing.T) {
+func TestFittingCountsUsageAsSearchesDo(t *testing.T) {
 	samples := registry(50, 9, true)
 	c := countUses(samples)
 	table := c.usage()
-	if err := table.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Validate())
 	front := []string{"t01", "t02", "t03"}
 	counted, searched := others{counts: c, sample: &Sample{}}, ranking.NewUsage(*table).For("", nil)
 	for _, id := range []string{"t00", "t02", "t04", "t59"} {

@@ -1,4 +1,4 @@
-package training
+package fitting
 
 import (
 	"cmp"
@@ -8,15 +8,14 @@ import (
 	"github.com/toolstream/toolstream/pkg/fusion"
 )
 
-// usageShare is what uses, and uses for similar queries, each count for how hard
-// a negative is, against the mean of all other features. Used tools are the hard
-// ones once usage ranks; with a share of one feature in many the learner meets
-// too few of them and takes use for the answer.
+// usageShare is the share of uses, and of uses for similar queries, in the hardness of a
+// negative, relative to the mean of all other features. Once usage ranks, used tools are the
+// hard negatives. With the share of a single feature the learner would see too few of them
+// and mistake use for relevance.
 const usageShare = 0.5
 
-// byHardness returns the positions of examples, those that look most like an
-// answer first: by the mean over the features of their z-scores, and those of
-// the uses.
+// byHardness returns the positions of examples, hardest first: by the mean z-score over the
+// features, and the z-scores of the uses.
 func byHardness(examples []fusion.Example) []int {
 	hardness := make([]float64, len(examples))
 	for f := range fusion.UsagePrior {
@@ -32,8 +31,7 @@ func byHardness(examples []fusion.Example) []int {
 	return order
 }
 
-// addZ adds share times the z-scores of a feature; one that is the same for all
-// adds nothing.
+// addZ adds share times the z-scores of a feature. A constant feature adds nothing.
 func addZ(sums []float64, examples []fusion.Example, f fusion.Feature, share float64) {
 	var mean, square float64
 	for i := range examples {

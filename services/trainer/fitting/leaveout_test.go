@@ -1,10 +1,11 @@
-package training
+package fitting
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/index"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -27,7 +28,7 @@ func strangers(queries int) []Sample {
 	return samples
 }
 
-func TestUseHarmsWhereNothingIsWantedAgain(t *testing.T) {
+func TestUsageHarmsIfNoToolIsWantedTwice(t *testing.T) {
 	unlabelled := strangers(60)
 	for i := range unlabelled {
 		unlabelled[i].Relevance[0] = 0
@@ -56,7 +57,7 @@ func withPrior(t *testing.T) fusion.Model {
 	return m
 }
 
-func TestUseThatDoesHarmIsLeftOut(t *testing.T) {
+func TestHarmfulUsageIsLeftOut(t *testing.T) {
 	used, err := Config{Usage: true}.Fit(t.Context(), withPrior(t), strangers(60))
 	if err != nil || used.Usage != nil {
 		t.Errorf("use counts where nobody wants again what others wanted: %v", err)
@@ -75,7 +76,7 @@ func TestRecordedSearchesAreJudgedAsTheyRanked(t *testing.T) {
 	if got := s.ndcg(&m, l.known(&s)); got != 1 {
 		t.Errorf("NDCG %v, want 1", got)
 	}
-	s.Suppliers = func(string) []index.Supplier { return nil }
+	s.Suppliers = ranking.Suppliers{}
 	if got := s.ndcg(&m, l.known(&s)); got >= 1 {
 		t.Errorf("NDCG %v where it is known that nothing supplies it", got)
 	}

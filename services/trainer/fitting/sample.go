@@ -1,11 +1,10 @@
-package training
+package fitting
 
 import (
 	"math"
-	"slices"
 
-	"github.com/toolstream/toolstream/internal/index"
-	"github.com/toolstream/toolstream/internal/ranking"
+	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -21,10 +20,10 @@ type Sample struct {
 	Relevant   []string           // ids of the relevant tools, candidates or not, each once
 	Uses       map[string]float64 // how often each of these was used for the query; absent is once
 	Hints      []string           // of these, which too few used to rank similar queries by it
-	Suppliers  ranking.Suppliers  // of the tools of the registry; nil: the candidates say what they supply
+	Suppliers  ranking.Suppliers  // of the tools of the registry; nil: the candidates have them
 }
 
-// Fitted is what was learned from samples.
+// Fitted is the result of a fit.
 type Fitted struct {
 	Model fusion.Model
 	Usage *schema.Usage // nil: usage is not counted, or does harm
@@ -36,17 +35,7 @@ type Fitted struct {
 type Check struct {
 	Queries int
 	Base    float64 // mean NDCG@10 by the base
-	Learned float64 // by what was learned from the other queries
-}
-
-// signals are what ranking the sample is told beside the texts, but for usage.
-func (s *Sample) signals() ranking.Signals {
-	return ranking.Signals{Suppliers: s.Suppliers, Recorded: s.Suppliers == nil}
-}
-
-// labelled reports whether there is something to learn from the sample.
-func (s *Sample) labelled() bool {
-	return slices.ContainsFunc(s.Relevance, func(x float64) bool { return x > 0 })
+	Learned float64 // by weights learned from the other queries
 }
 
 // usesOf is how often a relevant tool was used for the query.

@@ -1,11 +1,11 @@
-package training
+package fitting
 
 import (
 	"math"
 	"slices"
 
-	"github.com/toolstream/toolstream/internal/identity"
-	"github.com/toolstream/toolstream/internal/queryhistory"
+	"github.com/toolstream/toolstream/internal/engine/ranking"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -19,8 +19,8 @@ type counts struct {
 	uses     map[string]float64
 	together map[string]map[string]float64 // symmetric
 	queries  map[string][]use              // by tool, in the order of the samples
-	asked    map[string][]schema.Direction // by tool, the queries that stand for all
-	table    *queryhistory.Table           // of asked
+	asked    map[string][]schema.Direction // by tool, its prototypes
+	table    *ranking.QueryTable           // of asked
 }
 
 // use is a query that a tool was used for.
@@ -56,20 +56,20 @@ func countUses(samples []Sample) *counts {
 	for id, queries := range c.queries {
 		c.asked[id] = prototypes(queries, nil)
 	}
-	c.table = queryhistory.NewTable(c.asked)
+	c.table = ranking.NewQueryTable(c.asked)
 	return c
 }
 
-// prototypes returns the queries that stand for all but one: queries that ask for the
-// same are one, and of too many the least used ones give way, the oldest first.
-func prototypes(queries []use, but schema.Direction) []schema.Direction {
+// prototypes returns representative queries, leaving out the query except: similar queries are
+// merged, and above schema.MaxAsked the least used query is dropped, the oldest first.
+func prototypes(queries []use, except schema.Direction) []schema.Direction {
 	var kept []use
 	for _, q := range queries {
-		if but != nil && slices.Equal(q.query, but) {
-			but = nil
+		if except != nil && slices.Equal(q.query, except) {
+			except = nil
 			continue
 		}
-		if same := slices.IndexFunc(kept, func(k use) bool { return k.query.Cosine(q.query) >= queryhistory.Same }); same >= 0 {
+		if same := slices.IndexFunc(kept, func(k use) bool { return k.query.Cosine(q.query) >= ranking.Same }); same >= 0 {
 			kept[same].uses += q.uses
 			continue
 		}
@@ -90,8 +90,8 @@ func prototypes(queries []use, but schema.Direction) []schema.Direction {
 	return out
 }
 
-// others are the uses in all samples but one: what a search for that one could know. It
-// is a ranking.UsageStats.
+// others are the uses in all other samples, which a search for the sample could know. It
+// implements ranking.UsageStats.
 type others struct {
 	*counts
 	sample  *Sample
@@ -108,7 +108,7 @@ func (c *counts) without(s *Sample) others {
 	for _, tool := range s.Relevant {
 		o.similar[tool] = 0
 		for _, p := range prototypes(c.queries[tool], query) {
-			o.similar[tool] = max(o.similar[tool], queryhistory.Alike(p.Cosine(query)))
+			o.similar[tool] = max(o.similar[tool], ranking.Similarity(p.Cosine(query)))
 		}
 	}
 	return o
@@ -141,10 +141,10 @@ func (o others) CoUse(tool string, front []string) (shares float64) {
 // used for.
 func (o others) Similar(tool string) float64 { return o.similar[tool] }
 
-// Came returns 0: the outcome of the query itself is what is learned.
+// ClickLogOdds returns 0: the outcome of the query itself is the label.
 func (o others) ClickLogOdds(string) float64 { return 0 }
 
-// usage returns the counts as searches read them, nil where nothing is counted.
+// usage returns the counts in the form for searches, nil if nothing is counted.
 func (c *counts) usage() *schema.Usage {
 	if c == nil {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 )
 
@@ -62,17 +62,12 @@ type search struct {
 
 func read(t *testing.T, file string) map[string]search {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Value(os.Open(file))(t)
 	defer f.Close() // only read from
 	cases := map[string]search{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var s search
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &s))
 		cases[s.ID] = s
 	}
 	return cases
@@ -82,29 +77,18 @@ func read(t *testing.T, file string) map[string]search {
 func rank(t *testing.T, tools, file string) []relevance.QueryResult {
 	t.Helper()
 	dir := t.TempDir()
-	here, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := check.Value(filepath.Abs(file))(t)
 	found, err := filepath.Glob(filepath.Join(tools, "tools.jsonl*"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("tools of %s: %v, %v", tools, found, err)
 	}
 	for name, target := range map[string]string{filepath.Base(found[0]): found[0], "queries.jsonl": here} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
-	cfg, err := config.Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := evaluation.DefaultSettings()
-	settings.Rerank = evaluation.Auto
-	run, err := evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: dir, Settings: settings, Config: cfg}, evaluator.EvalDeps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", nil))(t)
+	settings := evaluator.DefaultSettings()
+	settings.Rerank = evaluator.Auto
+	run := check.Value(evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: dir, Settings: settings, Config: cfg}, evaluator.EvalDeps{}))(t)
 	return run.PerQuery
 }
 

@@ -4,70 +4,43 @@
 // and queries in another language than their tool. ranking.txt shows what words
 // alone find and what the built-in ranking makes of it; a change of ranking
 // shows as a diff, and `go test ./tests/quality/languages -update` writes it
-// anew. The folder is a data set: `toolstream eval` reads it, with any model.
+// anew. The folder is a data set: `toolstream-lab eval` reads it, with any model.
 package languages
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
+	"github.com/toolstream/toolstream/internal/engine/relevance"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
-	"github.com/toolstream/toolstream/internal/relevance"
+	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/golden"
 )
 
-var update = flag.Bool("update", false, "write ranking.txt anew")
-
 const (
-	golden = "ranking.txt"
-	shown  = 3 // ids a query
-	cross  = "-cross"
+	shown = 3 // ids a query
+	cross = "-cross"
 )
 
 func TestRankingInManyLanguages(t *testing.T) {
-	set, err := dataset.Open(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries, err := set.Queries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := report(queries, rankings(t, evaluation.Lexical), rankings(t, evaluation.Hybrid))
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatalf("%v; write it with -update", err)
-	}
-	if got != string(want) {
-		t.Errorf("the ranking changed; if that is meant, run with -update and commit the diff:\n%s", diff(string(want), got))
-	}
+	set := check.Value(dataset.Open("."))(t)
+	queries := check.Value(set.Queries())(t)
+	got := report(queries, rankings(t, evaluator.Lexical), rankings(t, evaluator.Hybrid))
+	golden.Match(t, "ranking.txt", got)
 }
 
 // rankings evaluates the folder with the code that serves, and returns each
 // query's result by its id.
 func rankings(t *testing.T, retrieval string) map[string]relevance.QueryResult {
 	t.Helper()
-	cfg, err := config.Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := evaluation.DefaultSettings()
+	cfg := check.Value(config.Load("", nil))(t)
+	settings := evaluator.DefaultSettings()
 	settings.Retrieval = retrieval
-	run, err := evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: ".", Settings: settings, Config: cfg}, evaluator.EvalDeps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := check.Value(evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: ".", Settings: settings, Config: cfg}, evaluator.EvalDeps{}))(t)
 	out := map[string]relevance.QueryResult{}
 	for _, q := range run.PerQuery {
 		out[q.ID] = q
@@ -161,21 +134,4 @@ func line(q dataset.Query, r relevance.QueryResult, i int) string {
 		mark = "*"
 	}
 	return mark + " " + r.Ranking[i].ID
-}
-
-// diff lists the lines that are in one text only.
-func diff(want, got string) string {
-	old, now := strings.Split(want, "\n"), strings.Split(got, "\n")
-	var b strings.Builder
-	for _, l := range old {
-		if !slices.Contains(now, l) {
-			fmt.Fprintln(&b, "-", l)
-		}
-	}
-	for _, l := range now {
-		if !slices.Contains(old, l) {
-			fmt.Fprintln(&b, "+", l)
-		}
-	}
-	return b.String()
 }

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/cli/dataset"
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/dataset"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 )
 
@@ -44,15 +44,10 @@ func TestQuestionsFindTheirTools(t *testing.T) {
 // withTools returns a folder with the questions of this one and the tools of dir.
 func withTools(t *testing.T, dir string) string {
 	t.Helper()
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := check.Value(os.Getwd())(t)
 	set := t.TempDir()
 	for _, file := range []string{filepath.Join(dir, "tools.jsonl.gz"), filepath.Join(here, "queries.jsonl")} {
-		if err := os.Symlink(file, filepath.Join(set, filepath.Base(file))); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(file, filepath.Join(set, filepath.Base(file))))
 	}
 	return set
 }
@@ -60,26 +55,14 @@ func withTools(t *testing.T, dir string) string {
 // measure returns the figures of each half, ranked as a search ranks.
 func measure(t *testing.T, dir string) map[string]figures {
 	t.Helper()
-	cfg, err := config.Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := dataset.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries, err := set.Queries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", nil))(t)
+	set := check.Value(dataset.Open(dir))(t)
+	queries := check.Value(set.Queries())(t)
 	splits := map[string]string{}
 	for _, q := range queries {
 		splits[q.ID] = q.Split
 	}
-	run, err := evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: dir, Settings: evaluation.DefaultSettings(), Config: cfg}, evaluator.EvalDeps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := check.Value(evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: dir, Settings: evaluator.DefaultSettings(), Config: cfg}, evaluator.EvalDeps{}))(t)
 	sums := map[string]figures{}
 	for _, q := range run.PerQuery {
 		f := sums[splits[q.ID]]

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/lab/evaluation"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 )
 
@@ -31,7 +31,7 @@ func TestTasksFindTheirProviders(t *testing.T) {
 	}
 	dir := withProviders(t, filepath.Join(data, "mcp"))
 	for split, want := range least {
-		whole, steps := recall(t, dir, split, evaluation.Off), recall(t, dir, split, evaluation.On)
+		whole, steps := recall(t, dir, split, evaluator.Off), recall(t, dir, split, evaluator.On)
 		t.Logf("%-8s recall@5 %.3f, by steps %.3f", split, whole, steps)
 		if whole < want.whole || steps < want.steps {
 			t.Errorf("%s: want %.2f and %.2f at least", split, want.whole, want.steps)
@@ -43,18 +43,13 @@ func TestTasksFindTheirProviders(t *testing.T) {
 // of dir.
 func withProviders(t *testing.T, dir string) string {
 	t.Helper()
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := check.Value(os.Getwd())(t)
 	set := t.TempDir()
 	for name, file := range map[string]string{
 		"tools.jsonl.gz": filepath.Join(dir, "tools.jsonl.gz"), "providers.jsonl.gz": filepath.Join(dir, "agents.jsonl.gz"),
 		"queries.jsonl": filepath.Join(here, "queries.jsonl"),
 	} {
-		if err := os.Symlink(file, filepath.Join(set, name)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(file, filepath.Join(set, name)))
 	}
 	return set
 }
@@ -62,15 +57,9 @@ func withProviders(t *testing.T, dir string) string {
 // recall returns the share of the providers of a half that are among the first five.
 func recall(t *testing.T, dir, split, steps string) float64 {
 	t.Helper()
-	cfg, err := config.Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := evaluation.DefaultSettings()
-	settings.Rank, settings.Split, settings.Steps = evaluation.Providers, split, steps
-	run, err := evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: dir, Settings: settings, Config: cfg}, evaluator.EvalDeps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", nil))(t)
+	settings := evaluator.DefaultSettings()
+	settings.Rank, settings.Split, settings.Steps = evaluator.Providers, split, steps
+	run := check.Value(evaluator.Evaluate(t.Context(), evaluator.EvalConfig{Dir: dir, Settings: settings, Config: cfg}, evaluator.EvalDeps{}))(t)
 	return run.Result.Metrics.Of("recall@5")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/evaluator"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 )
 
@@ -27,16 +28,10 @@ func TestNothingFitsWhatNoToolIsFor(t *testing.T) {
 	if data == "" {
 		t.Skip("TOOLSTREAM_DATA names no folder of data sets")
 	}
-	cfg, err := config.Load("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Value(config.Load("", nil))(t)
 	for _, split := range []string{"dev", "held-out"} {
 		dir := folder(t, filepath.Join(data, "mcp", "tools.jsonl.gz"), split)
-		tuned, err := evaluator.TuneConfidence(t.Context(), evaluator.TuneConfig{Dirs: []string{dir}, Config: cfg}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tuned := check.Value(evaluator.TuneConfidence(t.Context(), evaluator.TuneConfig{Dirs: []string{dir}, Config: cfg}, nil))(t)
 		got := tuned.Models[0].Sets[0]
 		t.Logf("%-8s nothing fits %.3f of %d requests, and %.3f of %d questions", split, got.Refused, got.Foreign, got.NothingFits, got.Queries)
 		if got.Refused < leastRefused || got.NothingFits > mostRefused {
@@ -51,21 +46,14 @@ func folder(t *testing.T, tools, split string) string {
 	dir := t.TempDir()
 	var queries []byte
 	for _, file := range []string{"../questions/queries.jsonl", "queries.jsonl"} {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Value(os.ReadFile(file))(t)
 		for line := range bytes.Lines(raw) {
 			if bytes.Contains(line, []byte(`"split": "`+split+`"`)) {
 				queries = append(queries, line...)
 			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "queries.jsonl"), queries, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(tools, filepath.Join(dir, "tools.jsonl.gz")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, "queries.jsonl"), queries, 0o600))
+	check.OK(t, os.Symlink(tools, filepath.Join(dir, "tools.jsonl.gz")))
 	return dir
 }

@@ -1,15 +1,15 @@
 // Command generate writes docs/metrics.md of the metrics that are declared. It is
-// started in the folder internal/measures.
+// started in the folder internal/kit/measures.
 package main
 
 import (
 	"os"
 
-	"github.com/toolstream/toolstream/internal/measures"
+	"github.com/toolstream/toolstream/internal/kit/measures"
 )
 
 func main() {
-	if err := write("../.."); err != nil {
+	if err := write("../../.."); err != nil {
 		panic(err)
 	}
 }

@@ -1,8 +1,8 @@
 // Command servers starts the servers of the distributed deployment on loopback,
 // prints their addresses, and stops them when it is interrupted or a server ends.
-// With a command behind "--" it runs that, with the addresses in its environment,
-// and stops the servers after it. It is for development; toolstream itself does
-// not need it.
+// It runs the command after "--", if any, with the addresses in its environment,
+// and then stops the servers. It is for development; toolstream itself does not
+// need it.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 
 type options struct {
 	names   []string
-	command []string // runs beside the servers; empty for none
+	command []string // runs while the servers are up; may be empty
 	data    string
 	only    bool
 }
@@ -75,7 +75,10 @@ func run(ctx context.Context, o options) error {
 	default:
 		err = wait(ctx, running)
 	}
-	return errors.Join(err, stopAll(running))
+	for _, s := range slices.Backward(running) {
+		err = errors.Join(err, s.Stop(context.Background()))
+	}
+	return err
 }
 
 func provision(ctx context.Context, name string) error {
@@ -91,7 +94,7 @@ func provision(ctx context.Context, name string) error {
 	return nil
 }
 
-// startAll returns those that run even if another did not start.
+// startAll starts the servers. It returns the running servers even if another did not start.
 func startAll(ctx context.Context, o options) ([]*servers.Server, error) {
 	var running []*servers.Server
 	for _, name := range o.names {
@@ -132,7 +135,7 @@ func runBeside(ctx context.Context, running []*servers.Server, command []string)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err := cmd.Run()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil // it ended in order, as it was asked to
+		return nil // an orderly end on request
 	}
 	return err
 }
@@ -152,13 +155,4 @@ func wait(ctx context.Context, running []*servers.Server) error {
 	case s := <-ended:
 		return fmt.Errorf("%s ended; the end of its log:\n%s", s.Name, s.Log())
 	}
-}
-
-// stopAll stops in the opposite order of starting.
-func stopAll(running []*servers.Server) error {
-	var errs []error
-	for i := len(running) - 1; i >= 0; i-- {
-		errs = append(errs, running[i].Stop(context.Background()))
-	}
-	return errors.Join(errs...)
 }

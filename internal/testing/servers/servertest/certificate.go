@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Certificate returns a certificate for loopback that signs itself, and its key, in PEM.
+// Certificate returns a self-signed certificate for loopback, and its key, in PEM.
 func Certificate(t testing.TB) (cert, key []byte) {
 	t.Helper()
 	private := newKey(t)
@@ -31,7 +31,7 @@ type Authority struct {
 	key *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority, below another one unless that is nil.
+// NewAuthority makes an authority below another authority, or a root if above is nil.
 func NewAuthority(t testing.TB, above *Authority) *Authority {
 	t.Helper()
 	private := newKey(t)

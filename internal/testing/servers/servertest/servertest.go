@@ -21,12 +21,12 @@ import (
 var started struct {
 	sync.Mutex
 	servers map[string]*servers.Server
-	failed  map[string]error // a server that did not start is not tried again
+	failed  map[string]error // servers that did not start; they are not retried
 }
 
 // Shared returns the running server called name, which other tests use at the
-// same time: the one that the environment names, or in a campaign one for all
-// tests of the package, which Main stops. Otherwise the test skips.
+// same time: the server that the environment names, or, in a campaign, a server
+// that all tests of the package share and Main stops. Otherwise the test skips.
 func Shared(t testing.TB, name string) *servers.Server {
 	t.Helper()
 	for _, entry := range strings.Split(os.Getenv(level.Servers), ",") {
@@ -94,8 +94,8 @@ func Cluster(t testing.TB) *servers.Cluster {
 	return c
 }
 
-// Program returns the path of a program of those that are made as home. The test
-// skips unless servers or programs are there for it.
+// Program returns the path of a program built as home. The test skips unless
+// servers or programs are available to it.
 func Program(t testing.TB, home, name string) string {
 	t.Helper()
 	if os.Getenv(level.Servers) == "" {

@@ -1,14 +1,18 @@
 // Package dialect writes the schemas that tools carry as JSON Schema 2020-12.
 //
 // It reads drafts 3 to 2020-12, the schemas of Swagger 2 and OpenAPI 3, and what people
-// write who know none of them. A keyword that 2020-12 does not have, or whose value it
-// does not allow, is translated where it has a meaning and left out where it has none, so
-// that the result always compiles. References stay references, into $defs of the result;
-// one that leads out of the document or nowhere allows everything. Nothing is fetched.
+// write who know none of them. A keyword that 2020-12 lacks, or whose value it does not
+// allow, is translated if it has a meaning and dropped otherwise, so that the result always
+// compiles. References stay references, into $defs of the result; a reference out of the
+// document or to nothing allows everything. Nothing is fetched.
 //
 // Two things are made weaker than the source says, because a value that the source's own
-// author would send must never be refused: oneOf becomes anyOf, and a pattern that Go's
-// regular expressions do not know is left out.
+// author would send must never be refused: oneOf becomes anyOf, and a pattern is dropped if Go's
+// regular expressions do not know it, or if the patterns before it took too long to read.
+//
+// dialect.go writes schemas keyword by keyword, with types and values in values.go.
+// forms.go reads the variants of keywords that people write; the rules of the standardizer
+// use it, too. references.go resolves references, and tidies the result.
 package dialect
 
 import (
@@ -18,7 +22,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 )
 
 // Use says which properties a schema is written with.
@@ -26,30 +31,31 @@ type Use int
 
 // The uses of a schema.
 const (
-	Input  Use = iota // without properties that are only read
-	Output            // without properties that are only written
+	Input  Use = iota // without read-only properties
+	Output            // without write-only properties
 )
 
-// writer writes one schema with what it refers to.
+// writer writes one schema and its definitions.
 type writer struct {
-	documents []any // that references may point into, the nearest first
-	use       Use
-	names     map[uintptr]string // of the objects that $defs has or will have
-	taken     map[string]bool
-	pending   []definition
-	anchors   map[string]any // of the documents, by "#anchor" and identifier; made when first wanted
+	resolver
+	use     Use
+	names   map[uintptr]string // of the objects that $defs has or will have
+	taken   map[string]bool
+	pending []definition
+
+	patterns int // left of maxPatterns
 }
 
-// definition is an object that $defs is to have.
+// definition is an object that will be in $defs.
 type definition struct {
 	name   string
 	object map[string]any
 	base   any // the nearest schema around it that has an identifier
 }
 
-// Write returns the schema v, which stands in the documents that its references point
-// into, the nearest first. The value is a decoded JSON schema, or what stands in place
-// of one; the result shares no maps or lists with it, but for data such as defaults.
+// Write returns the schema v. Its references point into the documents, the nearest first.
+// The value is a decoded JSON schema, or anything else in the place of a schema; the result
+// shares no maps or lists with it, except for data such as defaults.
 func Write(v any, use Use, documents ...any) map[string]any {
 	w := newWriter(use, documents)
 	out, _ := w.schema(v, nil).(map[string]any)
@@ -62,9 +68,9 @@ func Write(v any, use Use, documents ...any) map[string]any {
 	return w.finish(out)
 }
 
-// Object returns the schema v as that of an object: it has the type "object" and
-// properties, and no reference or list of alternatives in their place where that can be
-// avoided. It reports whether the schema allows an object at all.
+// Object returns the schema v as the schema of an object: it has the type "object" and
+// properties, and no reference or alternatives in their place if that can be avoided. It
+// reports whether the schema allows an object at all.
 func Object(v any, use Use, documents ...any) (map[string]any, bool) {
 	w := newWriter(use, documents)
 	m, isObject := v.(map[string]any)
@@ -86,11 +92,11 @@ func Object(v any, use Use, documents ...any) (map[string]any, bool) {
 }
 
 func newWriter(use Use, documents []any) *writer {
-	return &writer{documents: documents, use: use, names: map[uintptr]string{}, taken: map[string]bool{}}
+	return &writer{resolver: resolver{documents: documents}, use: use, names: map[uintptr]string{}, taken: map[string]bool{}, patterns: maxPatterns}
 }
 
-// dereferenced returns what a schema that is a reference refers to, with what stands beside
-// the reference, and without the leave to be null.
+// dereferenced follows the reference that a schema is. Keywords next to the reference win,
+// and the result does not allow null.
 func (w *writer) dereferenced(m map[string]any) map[string]any {
 	m = maps.Clone(m)
 	for range maxReferences {
@@ -114,7 +120,7 @@ func (w *writer) dereferenced(m map[string]any) map[string]any {
 	return m
 }
 
-// Bounds of what is looked at for one schema.
+// Bounds of the work on one schema.
 const (
 	maxReferences = 16 // references to references
 	maxParts      = 64 // parts of an object
@@ -155,7 +161,7 @@ func (w *writer) schema(v any, base any) any {
 	case map[string]any:
 		return w.object(v, base)
 	case string:
-		if t, format := typeWord(v); t != "" {
+		if t, format := TypeWord(v); t != "" {
 			return withFormat(map[string]any{"type": t}, format)
 		}
 		if strings.Contains(v, " ") {
@@ -166,7 +172,11 @@ func (w *writer) schema(v any, base any) any {
 }
 
 func (w *writer) object(v map[string]any, base any) map[string]any {
-	if id := identifier(v); id != "" && id[0] != '#' {
+	id, isText := v["$id"].(string)
+	if !isText {
+		id, _ = v["id"].(string)
+	}
+	if id != "" && id[0] != '#' {
 		base = v
 	}
 	out := make(map[string]any, len(v))
@@ -179,20 +189,17 @@ func (w *writer) object(v map[string]any, base any) map[string]any {
 		out["contentEncoding"] = "base64" // JSON has no other way to hold it
 	}
 	w.required(out, v, base)
-	bounds(out, v)
+	for exclusive, inclusive := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		if n, there := out[inclusive]; there && v[exclusive] == true { // draft 4
+			out[exclusive] = n
+			delete(out, inclusive)
+		}
+	}
 	enum(out)
 	return orNull(out, v)
 }
 
-func identifier(v map[string]any) string {
-	if id, ok := v["$id"].(string); ok {
-		return id
-	}
-	id, _ := v["id"].(string)
-	return id
-}
-
-// keyword writes a keyword that is understood by itself.
+// keyword writes a keyword whose meaning depends on no other.
 func (w *writer) keyword(out, in map[string]any, k string, base any) {
 	v := in[k]
 	switch k {
@@ -202,7 +209,12 @@ func (w *writer) keyword(out, in map[string]any, k string, base any) {
 		}
 	case "pattern":
 		if s, ok := v.(string); ok {
-			if s = expression(s); isPattern(s) {
+			if m := literal.FindStringSubmatch(s); m != nil {
+				if s = m[1]; strings.Contains(m[2], "i") {
+					s = "(?i)" + s
+				}
+			}
+			if w.isPattern(s) {
 				out[k] = s
 			}
 		}
@@ -219,15 +231,19 @@ func (w *writer) keyword(out, in map[string]any, k string, base any) {
 			out[k] = n
 		}
 	case "multipleOf", "divisibleBy":
-		if n, ok := number(v); ok && isPositive(n) {
-			out["multipleOf"] = n
+		if n, ok := number(v); ok {
+			if f, _ := n.Float64(); f > 0 {
+				out["multipleOf"] = n
+			}
 		}
 	case "const", "default":
 		if isData(v) {
 			out[k] = v
 		}
-	case "example", "examples":
-		examples(out, k, v)
+	case "example", "examples": // in this order
+		if all := Examples(map[string]any{k: v}); len(all) > 0 && isData(all) {
+			out["examples"] = slices.Clone(all)
+		}
 	case "enum":
 		if all, ok := v.([]any); ok && len(all) > 0 && isData(v) {
 			out[k] = slices.Clone(all)
@@ -237,14 +253,19 @@ func (w *writer) keyword(out, in map[string]any, k string, base any) {
 	}
 }
 
-// applicator writes a keyword that holds schemas.
+// applicator writes a keyword whose value has schemas.
 func (w *writer) applicator(out, in map[string]any, k string, base any) {
 	v := in[k]
 	switch k {
 	case "properties":
 		w.properties(out, v, base)
 	case "patternProperties", "dependentSchemas":
-		w.named(out, k, v, base)
+		all, _ := v.(map[string]any)
+		for _, name := range jsondoc.Keys(all) {
+			if isSchema(all[name]) && (k != "patternProperties" || w.isPattern(name)) {
+				member(out, k)[name] = w.schema(all[name], base)
+			}
+		}
 	case "dependentRequired", "dependencies":
 		w.dependencies(out, v, base)
 	case "items":
@@ -277,8 +298,8 @@ func (w *writer) applicator(out, in map[string]any, k string, base any) {
 	}
 }
 
-// possible returns the alternatives without those that no value fits, which some libraries
-// write for what may be left out, unless there are no others.
+// possible drops alternatives that no value fits, unless all are such. Some libraries write
+// one for an optional value.
 func possible(all []any) []any {
 	out := slices.DeleteFunc(slices.Clone(all), func(v any) bool {
 		m, _ := v.(map[string]any)
@@ -296,14 +317,6 @@ func list(v any) []any {
 	return all
 }
 
-func isSchema(v any) bool {
-	switch v.(type) {
-	case map[string]any, bool:
-		return true
-	}
-	return false
-}
-
 func (w *writer) list(v any, base any) []any {
 	var out []any
 	for _, s := range list(v) {
@@ -316,47 +329,23 @@ func (w *writer) list(v any, base any) []any {
 
 // properties writes a map of properties, or a list of them with their names inside.
 func (w *writer) properties(out map[string]any, v any, base any) {
-	props := propertyMap(v)
+	props := Properties(v)
 	written := make(map[string]any, len(props))
 	for _, name := range jsondoc.Keys(props) {
 		if w.hides(props[name], base) {
 			continue
 		}
 		s := w.schema(props[name], base)
-		if m, ok := s.(map[string]any); ok && repeats(m["title"], name) {
-			delete(m, "title")
+		m, _ := s.(map[string]any)
+		if title, ok := m["title"].(string); ok && provenance.Fold(title) == provenance.Fold(name) {
+			delete(m, "title") // it repeats the name
 		}
 		written[name] = s
 	}
 	out["properties"] = written
 }
 
-func propertyMap(v any) map[string]any {
-	props, ok := v.(map[string]any)
-	if ok {
-		return props
-	}
-	props = map[string]any{}
-	for _, e := range list(v) {
-		m, _ := e.(map[string]any)
-		if name, _ := m["name"].(string); name != "" {
-			props[name] = m
-		}
-	}
-	return props
-}
-
-// repeats reports whether a title says no more than the name.
-func repeats(title any, name string) bool {
-	s, ok := title.(string)
-	return ok && len(s) <= 2*len(name) && fold(s) == fold(name)
-}
-
-func fold(s string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(s))
-}
-
-// hides reports whether a property is not for this use.
+// hides reports whether this use omits a property.
 func (w *writer) hides(v any, base any) bool {
 	keyword := "readOnly"
 	if w.use == Output {
@@ -376,17 +365,7 @@ func (w *writer) hides(v any, base any) bool {
 	return false
 }
 
-// named writes a map from names or patterns to schemas.
-func (w *writer) named(out map[string]any, k string, v any, base any) {
-	all, _ := v.(map[string]any)
-	for _, name := range jsondoc.Keys(all) {
-		if isSchema(all[name]) && (k != "patternProperties" || isPattern(name)) {
-			member(out, k)[name] = w.schema(all[name], base)
-		}
-	}
-}
-
-// dependencies writes what a property entails: schemas, names, or one name (draft 3).
+// dependencies writes the consequences of a property: schemas, names, or one name (draft 3).
 func (w *writer) dependencies(out map[string]any, v any, base any) {
 	all, _ := v.(map[string]any)
 	for _, name := range jsondoc.Keys(all) {
@@ -400,7 +379,7 @@ func (w *writer) dependencies(out map[string]any, v any, base any) {
 	}
 }
 
-// member returns the object that a member is, made where it is none.
+// member returns the object at a key of m, adding an empty object if the key is missing.
 func member(m map[string]any, k string) map[string]any {
 	inner, ok := m[k].(map[string]any)
 	if !ok {
@@ -410,7 +389,7 @@ func member(m map[string]any, k string) map[string]any {
 	return inner
 }
 
-// items writes the schema of a list's elements, or of the first ones in its old form.
+// items writes the schema of a list's elements, or of the first elements in its old form.
 func (w *writer) items(out, in map[string]any, base any) {
 	first, isList := in["items"].([]any)
 	if !isList {
@@ -428,11 +407,12 @@ func (w *writer) items(out, in map[string]any, base any) {
 	}
 }
 
-// required writes the names of properties that must be there: those listed and those that
-// say so themselves (draft 3), but for what is not written of this use, or never may be.
+// required writes the names of required properties: listed ones and properties that have
+// the flag themselves (draft 3). It omits properties that are hidden in this use or that a
+// closed object does not have.
 func (w *writer) required(out, in map[string]any, base any) {
 	names := list(in["required"])
-	props := propertyMap(in["properties"])
+	props := Properties(in["properties"])
 	for _, name := range jsondoc.Keys(props) {
 		if m, ok := props[name].(map[string]any); ok && m["required"] == true {
 			names = append(slices.Clip(names), name)
@@ -440,7 +420,7 @@ func (w *writer) required(out, in map[string]any, base any) {
 	}
 	written, _ := out["properties"].(map[string]any)
 	closed := out["additionalProperties"] == false && out["patternProperties"] == nil
-	var hidden map[string]bool // made when first wanted
+	var hidden map[string]bool // nil until first needed
 	names = slices.DeleteFunc(distinct(names), func(v any) bool {
 		name := v.(string)
 		if _, there := written[name]; there {
@@ -458,8 +438,8 @@ func (w *writer) required(out, in map[string]any, base any) {
 	}
 }
 
-// hidden adds the names of properties that are hidden where a schema or a part of it has
-// them. Left bounds how many parts are looked at.
+// hidden adds the names of the hidden properties of a schema and its parts. Left bounds how
+// many parts are read.
 func (w *writer) hidden(s map[string]any, base any, names map[string]bool, left *int) {
 	if *left--; *left < 0 {
 		return
@@ -496,7 +476,7 @@ func distinct(all []any) []any {
 	return out
 }
 
-// reference writes a reference to the definition of what it leads to.
+// reference writes a reference to the definition of its target.
 func (w *writer) reference(out, in map[string]any, base any) {
 	for _, k := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		ref, ok := in[k].(string)
@@ -523,7 +503,16 @@ func (w *writer) define(ref string, object map[string]any, base any) string {
 	if known {
 		return name
 	}
-	plain := plainName(ref[strings.LastIndexAny(ref, "/#")+1:])
+	plain := strings.Map(func(r rune) rune { // characters that need no escape in a reference
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' {
+			return r
+		}
+		return '_'
+	}, ref[strings.LastIndexAny(ref, "/#")+1:])
+	plain = plain[:min(len(plain), 64)]
+	if strings.Trim(plain, "_") == "" {
+		plain = "schema"
+	}
 	name = plain
 	for i := 2; w.taken[name]; i++ {
 		name = plain + "_" + strconv.Itoa(i)
@@ -531,19 +520,4 @@ func (w *writer) define(ref string, object map[string]any, base any) string {
 	w.taken[name], w.names[at] = true, name
 	w.pending = append(w.pending, definition{name, object, base})
 	return name
-}
-
-// plainName returns a name with the characters that need no escape in a reference.
-func plainName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' {
-			return r
-		}
-		return '_'
-	}, s)
-	s = s[:min(len(s), 64)]
-	if strings.Trim(s, "_") == "" {
-		return "schema"
-	}
-	return s
 }

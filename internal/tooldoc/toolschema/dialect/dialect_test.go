@@ -1,10 +1,12 @@
 package dialect_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
-	"github.com/toolstream/toolstream/internal/toolschema/dialect"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema/dialect"
 )
 
 func decoded(t *testing.T, s string) any {
@@ -103,6 +105,37 @@ func TestObjects(t *testing.T) {
 	for _, in := range []string{`false`, `{"type":"string"}`, `{"type":["null","array"]}`, `"object"`, `7`} {
 		if out, ok := dialect.Object(decoded(t, in), dialect.Input); ok {
 			t.Errorf("%s is taken as %s", in, jsondoc.Canonical(out))
+		}
+	}
+}
+
+// TestPatternsThatTakeLongToReadAreDropped writes schemas with many patterns of a few bytes, each of
+// which takes milliseconds to read.
+func TestPatternsThatTakeLongToReadAreDropped(t *testing.T) {
+	for _, pattern := range []string{`(?i)[\x{1}-\x{1E000}]`, strings.Repeat(`\pL`, 600), strings.Repeat(`a?`, 5_000)} {
+		parts := make([]any, 1000)
+		for i := range parts {
+			parts[i] = map[string]any{"pattern": pattern}
+		}
+		out := dialect.Write(map[string]any{"allOf": parts}, dialect.Input)
+		kept := 0
+		for _, part := range out["allOf"].([]any) {
+			if part.(map[string]any)["pattern"] == pattern {
+				kept++
+			}
+		}
+		if kept == 0 || kept > 50 {
+			t.Errorf("%.30s: %d of 1000 are kept", pattern, kept)
+		}
+	}
+	many := map[string]any{}
+	for i := range 500 {
+		many[strconv.Itoa(i)] = map[string]any{"pattern": `^(?i)[a-z0-9_-]{1,64}$`}
+	}
+	props := dialect.Write(map[string]any{"properties": many}, dialect.Input)["properties"].(map[string]any)
+	for name, p := range props {
+		if p.(map[string]any)["pattern"] == nil {
+			t.Errorf("the plain pattern of %s is dropped", name)
 		}
 	}
 }

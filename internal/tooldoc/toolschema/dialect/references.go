@@ -4,12 +4,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// resolve returns what a reference leads to, nil where that is nothing, and the nearest
-// schema around it that has an identifier.
-func (w *writer) resolve(ref string, base any) (target, around any) {
+// resolver resolves references into documents.
+type resolver struct {
+	documents []any          // the nearest first
+	anchors   map[string]any // of the documents, by "#anchor" and identifier; nil until first needed
+}
+
+// resolve returns the target of a reference, or nil, and the nearest schema around it that
+// has an identifier.
+func (w *resolver) resolve(ref string, base any) (target, around any) {
 	place, fragment, _ := strings.Cut(ref, "#")
 	from := w.documents
 	if base != nil {
@@ -34,7 +40,7 @@ func (w *writer) resolve(ref string, base any) (target, around any) {
 }
 
 // anchored returns the schema with an anchor, "#name", or an identifier.
-func (w *writer) anchored(name string) any {
+func (w *resolver) anchored(name string) any {
 	if w.anchors == nil {
 		w.anchors = map[string]any{}
 		for _, d := range w.documents {
@@ -44,7 +50,13 @@ func (w *writer) anchored(name string) any {
 	return w.anchors[name]
 }
 
-func (w *writer) collect(v any) {
+// collect adds the anchors and identifiers in v. The first schema with a name keeps it.
+func (w *resolver) collect(v any) {
+	add := func(name string, v any) {
+		if _, taken := w.anchors[name]; !taken && name != "" {
+			w.anchors[name] = v
+		}
+	}
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
@@ -60,9 +72,9 @@ func (w *writer) collect(v any) {
 				name = "#" + name
 			} else if name[0] != '#' {
 				name, _, _ = strings.Cut(name, "#")
-				w.anchor(name[strings.LastIndexByte(name, '/')+1:], v)
+				add(name[strings.LastIndexByte(name, '/')+1:], v)
 			}
-			w.anchor(name, v)
+			add(name, v)
 		}
 		for _, k := range jsondoc.Keys(v) {
 			w.collect(v[k])
@@ -70,15 +82,7 @@ func (w *writer) collect(v any) {
 	}
 }
 
-// anchor notes a name; the first schema that has it stands.
-func (w *writer) anchor(name string, v any) {
-	if _, taken := w.anchors[name]; !taken && name != "" {
-		w.anchors[name] = v
-	}
-}
-
-// inPlace calls visit with every schema in s, itself included, that is applied to the same
-// value as s is.
+// inPlace calls visit with s and every schema in it that applies to the same value.
 func inPlace(s any, visit func(map[string]any)) {
 	m, ok := s.(map[string]any)
 	if !ok {
@@ -99,8 +103,8 @@ func inPlace(s any, visit func(map[string]any)) {
 	}
 }
 
-// breakCircles removes references by which a schema would be applied to one value again
-// and again. They say nothing.
+// breakCircles removes references that would apply a schema to the same value endlessly.
+// They say nothing.
 func breakCircles(root map[string]any, defs map[string]any) {
 	const open, done = 1, 2
 	state := map[string]int{}
@@ -135,12 +139,11 @@ func target(m map[string]any) (string, bool) {
 	return strings.CutPrefix(ref, "#/$defs/")
 }
 
-// liftable are the keywords of a part of an object's schema that can stand beside the
-// object's own.
+// liftable are the keywords of a part of an object's schema that can join the object's own.
 var liftable = []string{"type", "properties", "required", "title", "description", "deprecated", "default", "examples"}
 
-// lift puts the properties of the parts of a written object schema beside its own, as far
-// as that says the same.
+// lift moves the properties of the parts of a written object schema to the schema itself if
+// that changes no meaning.
 func lift(out map[string]any) {
 	defs, _ := out["$defs"].(map[string]any)
 	props := member(out, "properties")

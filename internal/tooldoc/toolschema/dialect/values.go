@@ -2,20 +2,22 @@ package dialect
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/toolstream/toolstream/internal/jsondoc"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// types writes the type: JSON Schema's words, in what case and language they stand.
+// types writes the type, which may be in any case and in the words of any language.
 func (w *writer) types(out, in map[string]any, base any) {
 	switch t := in["type"].(type) {
 	case string:
-		word, format := typeWord(t)
+		word, format := TypeWord(t)
 		if word != "" {
 			out["type"] = word
 		}
@@ -39,7 +41,7 @@ func (w *writer) union(out map[string]any, types []any, base any) {
 	for _, t := range types {
 		switch t := t.(type) {
 		case string:
-			word, _ := typeWord(t)
+			word, _ := TypeWord(t)
 			if word == "" {
 				return // any type
 			}
@@ -63,38 +65,6 @@ func (w *writer) union(out map[string]any, types []any, base any) {
 	}
 }
 
-// typeWord returns the JSON Schema type that a word means, "" for any or an unknown one,
-// and the format that it implies.
-func typeWord(word string) (name, format string) {
-	switch strings.ToLower(strings.TrimSpace(word)) {
-	case "string", "str", "text", "char", "varchar", "enum":
-		return "string", ""
-	case "date":
-		return "string", "date"
-	case "datetime", "date-time", "timestamp":
-		return "string", "date-time"
-	case "uuid", "uri", "email":
-		return "string", strings.ToLower(word)
-	case "url":
-		return "string", "uri"
-	case "file", "binary":
-		return "string", "binary"
-	case "integer", "int", "int32", "int64", "long", "short":
-		return "integer", ""
-	case "number", "float", "double", "decimal", "float32", "float64":
-		return "number", ""
-	case "boolean", "bool":
-		return "boolean", ""
-	case "array", "list":
-		return "array", ""
-	case "object", "dict", "map":
-		return "object", ""
-	case "null", "none":
-		return "null", ""
-	}
-	return "", ""
-}
-
 func withFormat(m map[string]any, format string) map[string]any {
 	if format != "" && m["format"] == nil {
 		m["format"] = format
@@ -102,19 +72,9 @@ func withFormat(m map[string]any, format string) map[string]any {
 	return m
 }
 
-// bounds writes exclusive bounds that were booleans.
-func bounds(out, in map[string]any) {
-	for exclusive, inclusive := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
-		if n, there := out[inclusive]; there && in[exclusive] == true {
-			out[exclusive] = n
-			delete(out, inclusive)
-		}
-	}
-}
-
-// enum brings the values of an enum and the type together: texts that lost their quotes,
-// values that cannot be because they have another type, and those of a list's elements.
-// Where no value has the type, the values are what is meant.
+// enum reconciles the values of an enum with the type: it quotes texts that lost their
+// quotes, drops values of another type, and moves values of a list's elements to them. If
+// no value has the type, the values win.
 func enum(out map[string]any) {
 	all := list(out["enum"])
 	if all == nil || out["type"] == nil {
@@ -169,13 +129,13 @@ func hasType(types, v any) bool {
 // nullable are the keywords of OpenAPI 3.0, and of Swagger 2 by custom, that allow null.
 var nullable = []string{"nullable", "x-nullable"}
 
-// orNull allows null where the dialects before OpenAPI 3.1 say so.
+// orNull allows null if the dialects before OpenAPI 3.1 do.
 func orNull(out, in map[string]any) map[string]any {
 	if !slices.ContainsFunc(nullable, func(k string) bool { return in[k] == true }) {
 		return out
 	}
 	null := map[string]any{"type": "null"}
-	if any := list(out["anyOf"]); any != nil && isAnnotated(out) {
+	if any := list(out["anyOf"]); any != nil && !slices.ContainsFunc(slices.Collect(maps.Keys(out)), isAssertion) {
 		out["anyOf"] = append(any, null)
 		return out
 	}
@@ -205,63 +165,60 @@ func orNull(out, in map[string]any) map[string]any {
 	return out
 }
 
-// isAnnotated reports whether a schema has nothing but alternatives and what is said of
-// them.
-func isAnnotated(s map[string]any) bool {
-	for k := range s {
-		switch k {
-		case "anyOf", "title", "description", "default", "examples", "deprecated":
-		default:
-			return false
-		}
-	}
-	return true
+// isAssertion reports keywords that are neither alternatives nor annotations.
+func isAssertion(keyword string) bool {
+	return !slices.Contains([]string{"anyOf", "title", "description", "default", "examples", "deprecated"}, keyword)
 }
 
-// examples writes examples: a list, one alone, or OpenAPI's map of them.
-func examples(out map[string]any, k string, v any) {
-	all, isList := v.([]any)
-	named, isMap := v.(map[string]any)
-	switch {
-	case k == "example":
-		all = []any{v}
-	case isMap:
-		all = nil
-		for _, name := range jsondoc.Keys(named) {
-			if m, ok := named[name].(map[string]any); ok && m["value"] != nil {
-				all = append(all, m["value"])
-			}
-		}
-	case !isList:
-		return
-	}
-	if len(all) > 0 && isData(all) {
-		out["examples"] = slices.Clone(all)
-	}
-}
-
-// literal is a regular expression as JavaScript writes one, which some put into a pattern.
+// literal matches a regular expression in the syntax of JavaScript, which some put into a
+// pattern.
 var literal = regexp.MustCompile(`^/(\^.*\$)/([a-z]*)$`)
 
-// expression returns the regular expression that a pattern means.
-func expression(s string) string {
-	m := literal.FindStringSubmatch(s)
-	switch {
-	case m == nil:
-		return s
-	case strings.Contains(m[2], "i"):
-		return "(?i)" + m[1]
+// isPattern reports whether Go can compile a regular expression. It reads no more patterns than one
+// schema may have: a few bytes can take milliseconds.
+func (w *writer) isPattern(s string) bool {
+	cost := PatternCost(s)
+	if cost > w.patterns {
+		return false
 	}
-	return m[1]
-}
-
-// isPattern reports whether Go can compile a regular expression.
-func isPattern(s string) bool {
+	w.patterns -= cost
 	_, err := syntax.Parse(s, syntax.Perl)
 	return err == nil
 }
 
-// maxCount is the largest count that a bound may be; all above mean none.
+// maxPatterns bounds the PatternCost of the patterns of one schema.
+const maxPatterns = 50_000_000
+
+// PatternCost returns how many nanoseconds it takes at most to parse a regular expression.
+func PatternCost(s string) int {
+	const (
+		perByte     = 500
+		perLongByte = 3_000 // of a long pattern: the parser looks at the parts before again
+		quantifier  = 10_000
+		class       = 60_000    // a class of Unicode
+		either      = 3_000_000 // a range of characters in upper and lower case
+	)
+	cost := len(s) * perLongByte
+	if len(s) < 1000 {
+		cost = len(s)*perByte + strings.Count(s, "{")*quantifier
+	}
+	cost += (strings.Count(s, `\p`) + strings.Count(s, `\P`)) * class
+	if !folds.MatchString(s) {
+		return cost
+	}
+	far := strings.Count(s, `\x{`)
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			far++
+		}
+	}
+	return cost + far*either
+}
+
+// folds matches the flag that makes upper and lower case the same.
+var folds = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
+
+// maxCount is the largest count of a bound; a larger count is ignored.
 const maxCount = 1 << 31
 
 func count(v any) (json.Number, bool) {
@@ -274,11 +231,6 @@ func count(v any) (json.Number, bool) {
 		return "", false
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10)), true
-}
-
-func isPositive(n json.Number) bool {
-	f, _ := n.Float64()
-	return f > 0
 }
 
 // number returns a number, also from its text.
@@ -294,8 +246,8 @@ func number(v any) (json.Number, bool) {
 	return n, ok && Plain(n)
 }
 
-// Plain reports whether a number can be worked with: exact arithmetic on one with a million
-// digits, which a few characters can write, takes too long.
+// Plain reports whether a number is cheap to compute with: a few characters can write a
+// number of a million digits, and exact arithmetic on it takes too long.
 func Plain(n json.Number) bool {
 	const digits, exponent = 400, 400
 	if len(n) > digits {

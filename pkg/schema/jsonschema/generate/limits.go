@@ -36,7 +36,7 @@ func values(t reflect.Type) []any {
 	return nil
 }
 
-// strict names the types in which an unknown member is a mistake.
+// strict reports whether unknown members of a type are an error.
 func strict(name string) bool {
 	return name == "SearchRequest" || name == "CallRequest" || name == "Filters" || name == "Need"
 }
@@ -53,7 +53,7 @@ func optional(field string) bool {
 	return false
 }
 
-// limits returns what a field is held to beyond its type. Lengths are counted
+// limits returns the constraints of a field beyond its type. Lengths are counted
 // in characters here and in bytes by the checks, so these never refuse more.
 func limits(field string) object {
 	id := object{"minLength": 1, "maxLength": schema.MaxID}
@@ -96,7 +96,7 @@ func limits(field string) object {
 	return documentLimits(field)
 }
 
-// documentLimits returns the limits of documents and of what is learned.
+// documentLimits returns the limits of documents and of learned data.
 func documentLimits(field string) object {
 	switch field {
 	case "Document.Name":

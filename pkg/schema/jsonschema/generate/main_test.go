@@ -3,14 +3,12 @@ package main
 import (
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/schema/jsonschema"
 )
 
 func TestFilesAreInStepWithTheTypes(t *testing.T) {
-	want, err := schemas("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Value(schemas("../.."))(t)
 	for name, raw := range want {
 		have, err := jsonschema.Read(name)
 		if err != nil || string(have) != string(raw) {
@@ -24,10 +22,7 @@ func TestFilesAreInStepWithTheTypes(t *testing.T) {
 
 func TestEveryFieldIsLimitedByItsName(t *testing.T) {
 	// A limit of a field that was renamed would silently apply to nothing.
-	docs, err := readDocs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := check.Value(readDocs("../.."))(t)
 	for _, field := range []string{
 		"Ref.ID", "Feedback.SearchID", "SearchRequest.Query", "Filters.IDs", "Need.UserIntent", "Document.Name",
 		"Parameter.Enum", "Weights.Tau", "Weights.Hash", "Result.Similarity", "Usage.Tenant", "Impression.Tenant",

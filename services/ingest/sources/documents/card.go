@@ -4,37 +4,33 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/services/ingest/formats"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // Card reads the card of an A2A agent: the agent is the provider, and each of its skills a
 // tool (A2A 0.3 and 1.0).
 type Card struct{}
 
-// wellKnown is where an agent has its card (A2A 1.0, section 8.2).
+// wellKnown is the path of an agent's card (A2A 1.0, section 8.2).
 const wellKnown = "/.well-known/agent-card.json"
 
 // Connect implements source.Connector. Nothing is asked before the first list.
 func (Card) Connect(_ context.Context, at source.Place, _ func()) (source.Session, error) {
-	root, err := url.Parse(at.URL)
-	if err != nil {
-		return nil, err
-	}
-	if strings.Trim(root.Path, "/") == "" {
-		root = root.JoinPath(wellKnown)
-	}
-	return &site{at: at, root: root, read: (*reading).card}, nil
+	return newSite(at, (*reading).card)
 }
 
 var errCard = errors.New("the address answers no agent card: it may be a login")
 
 // card reads the one document of an agent.
 func (r *reading) card(ctx context.Context) (source.Listing, error) {
-	text, err := r.file(ctx, r.root)
+	at := r.root
+	if strings.Trim(at.Path, "/") == "" {
+		at = at.JoinPath(wellKnown)
+	}
+	text, err := r.file(ctx, at)
 	if err != nil {
 		return source.Listing{}, err
 	}
@@ -43,10 +39,13 @@ func (r *reading) card(ctx context.Context) (source.Listing, error) {
 		Description string             `json:"description"`
 		Skills      *[]json.RawMessage `json:"skills"`
 	}
-	if json.Unmarshal(text, &agent) != nil || agent.Name == "" || agent.Skills == nil {
+	switch err := r.at.Limits.Decode(text, &agent); {
+	case errors.Is(err, source.ErrSize):
+		return source.Listing{}, err
+	case err != nil || agent.Name == "" || agent.Skills == nil:
 		return source.Listing{}, errCard
 	}
 	about, _ := json.Marshal(map[string]string{"name": agent.Name, "description": agent.Description}) // texts always encode
-	card := source.Document{Name: r.root.String(), Format: formats.A2A, Raw: text}
+	card := source.Document{Name: at.String(), Format: tooldoc.A2A, Raw: text}
 	return source.Listing{Owner: about, Documents: []source.Document{card}}, nil
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
 const (
@@ -36,6 +37,19 @@ func TestAnAgentIsReadByItsCard(t *testing.T) {
 		w.files[at] = card10
 		if ids, _ := tools(t, list(t, s, false)); ids != "shop, shop/book" {
 			t.Errorf("%q after it moved to 1.0: %s", path, ids)
+		}
+	}
+}
+
+// An empty skill is three bytes: skills are counted before they are decoded.
+func TestTheSkillsOfACardAreCounted(t *testing.T) {
+	w := &web{files: map[string]string{wellKnown: `{"name":"Travel","skills":[` + strings.Repeat("{},", 1000) + `{}]}`}}
+	server := httptest.NewServer(w)
+	t.Cleanup(server.Close)
+	for tools, want := range map[int]error{1000: source.ErrSize, 1001: nil} {
+		s := check.Value(Card{}.Connect(t.Context(), source.Place{URL: server.URL, Client: server.Client(), Limits: source.Limits{Tools: tools, Bytes: 1 << 20}}, nil))(t)
+		if _, err := s.List(t.Context(), true); !errors.Is(err, want) {
+			t.Errorf("at most %d: %v", tools, err)
 		}
 	}
 }
@@ -118,10 +132,7 @@ func TestACatalogueIsBounded(t *testing.T) {
 	w := &web{files: map[string]string{"/c": "registry: {}\n#" + strings.Repeat("x", maxCatalog)}}
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
-	s, err := Catalog{}.Connect(t.Context(), source.Place{URL: server.URL + "/c", Client: server.Client(), Limits: source.Limits{Bytes: 2 * maxCatalog}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(Catalog{}.Connect(t.Context(), source.Place{URL: server.URL + "/c", Client: server.Client(), Limits: source.Limits{Bytes: 2 * maxCatalog}}, nil))(t)
 	if _, err := s.List(t.Context(), true); !errors.Is(err, errSize) {
 		t.Errorf("%v", err)
 	}

@@ -7,27 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolstream/toolstream/internal/source"
-	"github.com/toolstream/toolstream/services/ingest/formats"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
 // Catalog reads a catalogue of Docker's MCP Toolkit in YAML (github.com/docker/mcp-registry,
-// pkg/catalog). Servers that run elsewhere are sources of their own. Of those that are
-// images the tools count that the catalogue describes: nothing is started.
+// pkg/catalog). Servers that run elsewhere are sources of their own. Servers that
+// are images have the tools that the catalogue describes: nothing is started.
 type Catalog struct{}
 
 // Connect implements source.Connector. Nothing is asked before the first list.
 func (Catalog) Connect(_ context.Context, at source.Place, _ func()) (source.Session, error) {
-	root, err := url.Parse(at.URL)
-	if err != nil {
-		return nil, err
-	}
-	return &site{at: at, root: root, read: (*reading).catalog}, nil
+	return newSite(at, (*reading).catalog)
 }
 
 // tile is a server of a catalogue.
@@ -82,7 +77,7 @@ func (r *reading) catalog(ctx context.Context) (source.Listing, error) {
 		return source.Listing{}, errCatalog
 	}
 	l := source.Listing{Several: true}
-	left, counted := r.at.Limits.Bytes, 0 // an alias may stand for much more than its text
+	left, counted := r.at.Limits.Bytes, 0 // an alias may expand to much more than its text
 	for _, name := range slices.Sorted(maps.Keys(all.Registry)) {
 		if err := ctx.Err(); err != nil {
 			return source.Listing{}, err
@@ -123,7 +118,7 @@ func (t tile) list(name string, l *source.Listing) {
 	for _, tool := range t.Tools {
 		if raw := tool.document(name); raw != nil {
 			described++
-			l.Documents = append(l.Documents, source.Document{Name: name + "/" + tool.Name, Format: formats.MCP, Tool: true, Group: name, Raw: raw})
+			l.Documents = append(l.Documents, source.Document{Name: name + "/" + tool.Name, Format: tooldoc.MCP, Tool: true, Group: name, Raw: raw})
 		}
 	}
 	if described == 0 {
@@ -131,7 +126,7 @@ func (t tile) list(name string, l *source.Listing) {
 	}
 }
 
-// document returns the tool as tools/list has it, with its provider, nil where nothing describes it.
+// document returns the tool as tools/list has it, with its provider, nil without a description.
 func (t listedTool) document(server string) []byte {
 	if t.Name == "" || t.Description == "" {
 		return nil
@@ -150,7 +145,7 @@ func (t listedTool) document(server string) []byte {
 	tool := map[string]any{"name": t.Name, "description": t.Description, "inputSchema": input}
 	raw, err := json.Marshal(map[string]any{"provider": server, "id": server + "/" + t.Name, "document": tool})
 	if err != nil {
-		return nil // YAML that is no JSON, such as a key that is no text
+		return nil // YAML that JSON cannot express, such as a key that is a number
 	}
 	return raw
 }

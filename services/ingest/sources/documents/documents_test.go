@@ -16,8 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/toolstream/toolstream/internal/outbound"
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/outbound"
+	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
@@ -73,11 +74,7 @@ func openAs(t *testing.T, c source.Connector, w *web, path string) source.Sessio
 	t.Cleanup(server.Close)
 	all := outbound.NewTransports(outbound.Policy{Loopback: true})
 	t.Cleanup(all.Close)
-	s, err := c.Connect(t.Context(), source.Place{URL: server.URL + path, Client: all.Client(outbound.Options{Limit: 1 << 20}), Limits: source.Limits{Bytes: 1 << 20}}, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return check.Value(c.Connect(t.Context(), source.Place{URL: server.URL + path, Client: all.Client(outbound.Options{Limit: 1 << 20}), Limits: source.Limits{Bytes: 1 << 20}}, func() {}))(t)
 }
 
 // tools returns the ids of the tools that a listing holds, and the first document.
@@ -104,11 +101,7 @@ func tools(t *testing.T, l source.Listing) (ids string, raw string) {
 
 func list(t *testing.T, s source.Session, whole bool) source.Listing {
 	t.Helper()
-	l, err := s.List(t.Context(), whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return check.Value(s.List(t.Context(), whole))(t)
 }
 
 func TestADocumentIsReadAgainWhereItHasChanged(t *testing.T) {
@@ -210,22 +203,15 @@ func TestAFolderIsReadAndWatched(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("pets/openapi.json", petStore("Pets", "/a"))
 	write("shop/openapi.json", petStore("Shop", "/b"))
 	write(".git/config.json", petStore("Hidden", "/c"))
 	write("notes.bin", "nothing")
 	changed := make(chan struct{}, 10)
-	s, err := Folder{}.Connect(t.Context(), source.Place{URL: dir, Limits: source.Limits{Bytes: 1 << 20}}, func() { changed <- struct{}{} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Value(Folder{}.Connect(t.Context(), source.Place{URL: dir, Limits: source.Limits{Bytes: 1 << 20}}, func() { changed <- struct{}{} }))(t)
 	defer s.Close()
 	if ids, _ := tools(t, list(t, s, true)); ids != "shop/pets/GET /a, shop/shop/GET /b" || !s.Live() {
 		t.Errorf("%s", ids)
@@ -239,9 +225,7 @@ func TestAFolderIsReadAndWatched(t *testing.T) {
 	if ids, _ := tools(t, list(t, s, true)); ids != "shop/pets/GET /a, shop/pets/GET /z, shop/shop/GET /b" {
 		t.Errorf("after the change: %s", ids)
 	}
-	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "out.json")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink("/etc/passwd", filepath.Join(dir, "out.json")))
 	if _, err := s.List(t.Context(), true); err == nil {
 		t.Error("a link that leads out of the folder is followed")
 	}

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
 // Folder reads the documents below a folder, such as a checkout, and looks for changes of
-// its files every two seconds: what is mounted, or swapped by a link, tells no watcher.
+// its files every two seconds: watchers miss mounts and swapped links.
 type Folder struct{}
 
 const lookEvery = 2 * time.Second
@@ -81,7 +81,7 @@ func (f *folder) look() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// each calls fn for every file that may hold documents, those in hidden folders left out.
+// each calls fn for every file that may hold documents, except in hidden folders.
 func (f *folder) each(fn func(name string, info fs.FileInfo) error) error {
 	return f.walk(".", 0, fn)
 }
@@ -102,10 +102,10 @@ func (f *folder) walk(dir string, depth int, fn func(string, fs.FileInfo) error)
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		info, err := f.root.Stat(name) // of what a link leads to
+		info, err := f.root.Stat(name) // follows links
 		switch {
 		case err != nil:
-			return err // a link to nothing: what it led to must not be taken for gone
+			return err // a broken link: its target must not be taken for gone
 		case info.IsDir():
 			err = f.walk(name, depth+1, fn)
 		case info.Mode().IsRegular() && formats.IsDocument(name):

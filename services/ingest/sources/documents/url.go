@@ -17,24 +17,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolstream/toolstream/internal/source"
+	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
-// URL reads OpenAPI documents behind a URL: one document, with the files beside it that it
-// refers to, or those that an index page of a documentation names.
+// URL reads OpenAPI documents behind a URL: one document, with the files on its host that it
+// refers to, or the documents that an index page names.
 type URL struct{}
 
 // Connect implements source.Connector. Nothing is asked before the first list.
 func (URL) Connect(_ context.Context, at source.Place, _ func()) (source.Session, error) {
-	root, err := url.Parse(at.URL)
-	if err != nil {
-		return nil, err
-	}
-	return &site{at: at, root: root, read: (*reading).list}, nil
+	return newSite(at, (*reading).list)
 }
 
-// site is what is known of a URL.
+// site is a URL, and the state of its last list.
 type site struct {
 	at   source.Place
 	root *url.URL
@@ -42,8 +38,16 @@ type site struct {
 	seen map[string]validator // of every file of the last list, by its address
 }
 
-// validator is what a server tells an unchanged file by (RFC 9110, section 8.8); empty: it
-// does not.
+func newSite(at source.Place, read func(*reading, context.Context) (source.Listing, error)) (source.Session, error) {
+	root, err := url.Parse(at.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &site{at: at, root: root, read: read}, nil
+}
+
+// validator identifies the version of a file for its server (RFC 9110, section 8.8); empty: the
+// server gives none.
 type validator struct{ etag, modified string }
 
 // Live implements source.Session.
@@ -90,7 +94,7 @@ func (s *site) unchanged(ctx context.Context) (bool, error) {
 	return len(s.seen) > 0, nil
 }
 
-// get asks for a file. An answer that is none of success is an error.
+// get asks for a file. An answer other than 200 or 304 is an error.
 func (s *site) get(ctx context.Context, address string, known validator) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -124,7 +128,7 @@ type reading struct {
 
 // Bounds of one list.
 const (
-	maxFiles     = 200 // beside the documents, and of them
+	maxFiles     = 200 // of one list, documents included
 	maxDocuments = 100 // of an index page
 )
 
@@ -193,7 +197,12 @@ func (r *reading) file(ctx context.Context, at *url.URL) ([]byte, error) {
 		return nil, errSize
 	}
 	r.seen[at.String()] = validator{resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")}
-	if fresh := maxAge(resp.Header.Get("Cache-Control")); r.fresh == 0 || fresh < r.fresh {
+	var fresh time.Duration // as in RFC 9111, section 5.2.2.1; 0: the server does not say
+	if m := maxAgeForm.FindStringSubmatch(resp.Header.Get("Cache-Control")); m != nil {
+		seconds, _ := strconv.Atoi(m[1]) // the form says digits
+		fresh = time.Duration(seconds) * time.Second
+	}
+	if r.fresh == 0 || fresh < r.fresh {
 		r.fresh = fresh
 	}
 	return text, nil
@@ -201,20 +210,9 @@ func (r *reading) file(ctx context.Context, at *url.URL) ([]byte, error) {
 
 var maxAgeForm = regexp.MustCompile(`(?i)(?:^|[,\s])max-age=(\d{1,9})`)
 
-// maxAge returns how long an answer is fresh (RFC 9111, section 5.2.2.1), 0 where it does
-// not say.
-func maxAge(control string) time.Duration {
-	m := maxAgeForm.FindStringSubmatch(control)
-	if m == nil {
-		return 0
-	}
-	seconds, _ := strconv.Atoi(m[1]) // the form says digits
-	return time.Duration(seconds) * time.Second
-}
-
 var openAPIForm = regexp.MustCompile(`(?m)^\s*\{?\s*["']?(?:openapi|swagger)["']?\s*:|"(?:openapi|swagger)"\s*:\s*"[23]`)
 
-// sniffed is how much of a file is looked at for what it is.
+// sniffed is how much of a file is looked at to recognise it.
 const sniffed = 64 << 10
 
 // isOpenAPI reports whether a text looks like an OpenAPI document.
@@ -315,7 +313,7 @@ func (r *reading) document(ctx context.Context, at *url.URL, text []byte) (sourc
 	return source.Document{Name: at.String(), Base: base.String(), Raw: raw}, err
 }
 
-// nameOf returns the name of a file: its path, with an ending by which it is read.
+// nameOf returns the name of a file: its path, with an extension that decides how it is read.
 func nameOf(at *url.URL, text []byte) string {
 	name := strings.TrimPrefix(at.Path, "/")
 	for _, ending := range []string{".json", ".yaml", ".yml"} {
