@@ -12,7 +12,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whose tokens are taken
+         * Name the identity provider
          * @description The metadata of a protected resource (RFC 9728); only where there is an identity provider, and below the path of the resource.
          */
         get: operations["get-resource-metadata"];
@@ -88,7 +88,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the process does its work */
+        /** Tell whether the process is ready */
         get: operations["get-readiness"];
         put?: never;
         post?: never;
@@ -106,7 +106,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the MCP servers that sources follow
+         * List the MCP servers among the sources
          * @description Needs the role reader.
          */
         get: operations["list-servers"];
@@ -126,7 +126,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the versions of an MCP server: there is one
+         * List the only version of an MCP server
          * @description Needs the role reader.
          */
         get: operations["list-server-versions"];
@@ -166,7 +166,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show records of the audit log, in the order in which they were written
+         * Show records of the audit log, oldest first
          * @description Of the caller's tenant: behind the cursor, or from the time since on, or else the last ones. Needs the role operator.
          */
         get: operations["list-audit-records"];
@@ -186,7 +186,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show where the chains of the audit log end
+         * Show the heads of the audit log's chains
          * @description Needs the role operator.
          */
         get: operations["list-audit-heads"];
@@ -206,7 +206,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export the audit log as JSON Lines, as it was written
+         * Export the audit log as JSON Lines
          * @description One record a line, with sealed private fields, for `toolstream audit verify`. The header Audit-Whole says whether the first record is there. An answer that breaks off is not whole. Needs the role operator.
          */
         get: operations["export-audit"];
@@ -226,7 +226,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count the tools that the caller may find, by provider
+         * Count the tools the caller may find, by provider
          * @description Needs the role reader.
          */
         get: operations["summarize-catalogue"];
@@ -293,7 +293,7 @@ export interface paths {
         put?: never;
         /**
          * Replay the record, or an edited document in its place
-         * @description Without a body the record is processed again as it is. With a document that is accepted as a new change of the same tool or provider, by the checks of PUT /v1/tools/{id}; one that is refused leaves the letter open. Where something newer is known the letter is closed as superseded, and nothing is replayed. Needs the role operator.
+         * @description Without a body the record is processed again as it is. With a document that is accepted as a new change of the same tool or provider, by the checks of PUT /v1/tools/{id}; a refused document leaves the letter open. If something newer is known, the letter is closed as superseded, and nothing is replayed. Needs the role operator.
          */
         post: operations["replay-dead-letter"];
         delete?: never;
@@ -376,7 +376,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report what was done with a result
+         * Report the use of a result
          * @description Needs the role caller.
          */
         post: operations["report-feedback"];
@@ -418,7 +418,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell why a caller may do something with a tool, or may not
+         * Explain the permissions of a caller for a tool
          * @description Needs the role operator.
          */
         get: operations["explain-grants"];
@@ -438,7 +438,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what is used of the tenant's limits
+         * Show the use of the tenant's limits
          * @description Of what is limited in a minute, as the process that answers counts it: each counts by itself. Tools, with providers, and sources are those of the deployment. Needs the role operator.
          */
         get: operations["get-limits"];
@@ -458,7 +458,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the pinned tools of the tenant that the caller may find
+         * List the pinned tools that the caller may find
          * @description Needs the role reader.
          */
         get: operations["get-pins"];
@@ -531,7 +531,7 @@ export interface paths {
         };
         /**
          * List the last changes of a provider
-         * @description The last 20 that the caller may find, as far as they are kept. Those of a deleted provider are shown to operators. Needs the role reader.
+         * @description The last 20 changes that the caller may find, as far as they are kept. Only operators see the changes of a deleted provider. Needs the role reader.
          */
         get: operations["list-provider-revisions"];
         put?: never;
@@ -550,7 +550,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show one change of a provider, and what differs from another
+         * Show one change of a provider and the differences to another
          * @description Needs the role reader.
          */
         get: operations["get-provider-revision"];
@@ -573,7 +573,7 @@ export interface paths {
         put?: never;
         /**
          * Put a provider into quarantine
-         * @description Whatever it says now and later, until it is released: it is flagged quarantined-by-operator and kept out of answers. A delete does not end that: the provider is in quarantine when it comes back within a month. The same again is answered with 200. Needs the role operator.
+         * @description Until its release it is flagged quarantined-by-operator and kept out of answers, through all changes. If it is deleted and returns within a month, it is in quarantine again. The same request again is answered with 200. Needs the role operator.
          */
         post: operations["quarantine-provider"];
         delete?: never;
@@ -592,8 +592,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a provider out of quarantine
-         * @description As long as its document has the hash: another document is judged anew. The same release again is answered with 200. One that is not in quarantine may be released, too: it then stays out, and a change of it is flagged changed-after-release. Needs the role operator.
+         * Release a provider from quarantine
+         * @description Holds as long as its document has the hash; another document is judged again. The same release again is answered with 200. An entry outside quarantine can be released, too: it then stays out, and a change of it is flagged changed-after-release. Needs the role operator.
          */
         post: operations["release-provider"];
         delete?: never;
@@ -610,12 +610,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the questions that searches are measured by
+         * List the questions for evaluations
          * @description Needs the role operator.
          */
         get: operations["list-questions"];
         /**
-         * Replace the questions that searches are measured by
+         * Replace the questions for evaluations
          * @description Needs the role operator.
          */
         put: operations["replace-questions"];
@@ -636,8 +636,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Measure searches by the questions
-         * @description Asks every question by each of the settings, while no search of a caller waits, and judges the results. Nothing is recorded of these searches or learned from them. The caller finds what its grants allow. It ends when the connection does. Needs the role operator.
+         * Evaluate searches with the questions
+         * @description Searches for every question with each of the settings, while no search of a caller waits, and judges the results. These searches are not recorded, and nothing is learned from them. The grants of the caller apply. The evaluation ends with the connection. Needs the role operator.
          */
         post: operations["evaluate-questions"];
         delete?: never;
@@ -654,13 +654,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which embedding models are indexed, and how far
+         * Show the embedding models and the progress of a change
          * @description Needs the role operator.
          */
         get: operations["get-reindex"];
         put?: never;
         /**
-         * Change the embedding model while searches go on, step back, or give up the other one
+         * Change the embedding model, switch back, or remove the other index
          * @description Needs the role admin.
          */
         post: operations["reindex"];
@@ -678,7 +678,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show answers of the language model that could not be used as rewrites
+         * Show unusable rewrites of the language model
          * @description Needs the role operator.
          */
         get: operations["list-failed-rewrites"];
@@ -698,7 +698,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find the tools or providers for a query in the address
+         * Find the tools or providers for a short query
          * @description Needs the role reader.
          */
         get: operations["search-plainly"];
@@ -723,7 +723,7 @@ export interface paths {
         };
         /**
          * List the searches that wait for feedback
-         * @description Those of the last 24 hours that showed something and that the trainer has read, all of the tenant, whoever searched. They are what people wrote: the audit log has who read them. Needs the role operator.
+         * @description The searches of the tenant in the last 24 hours that had results and that the trainer has read, by all callers. They contain text that people wrote, so the audit log records who lists them. Needs the role operator.
          */
         get: operations["list-searches"];
         put?: never;
@@ -880,8 +880,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete the tools and sources that are gone from a source and are held
-         * @description Of exactly those that held names. If the source has others by then, they are held anew. Needs the role writer.
+         * Confirm the held deletions of a source
+         * @description Deletes exactly the entries in held. Other missing entries are held again. Needs the role writer.
          */
         post: operations["confirm-source"];
         delete?: never;
@@ -900,14 +900,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell that a source has changed
+         * Receive an event of a source
          * @description For gateways and other senders of events. The call needs no token: it is proven by the credential that the source names as its hook, over the body as it was sent. The body may be anything, and is not read: the source is looked at, at most once a second. The validation events of Azure's Event Grid are answered.
          */
         post: operations["receive-source-event"];
         delete?: never;
         /**
-         * Agree to be told that a source has changed
-         * @description The handshake of CloudEvents' Web Hooks for Event Delivery. It proves no sender: every event is.
+         * Agree to receive events of a source
+         * @description The handshake of CloudEvents' Web Hooks for Event Delivery. It proves no sender, and says nothing of the source: every event is proven.
          */
         options: operations["agree-source-event"];
         head?: never;
@@ -965,7 +965,7 @@ export interface paths {
         put?: never;
         /**
          * Look at a source now
-         * @description Everything of it is compared anew. Needs the role writer.
+         * @description Everything is compared again. Needs the role writer.
          */
         post: operations["sync-source"];
         delete?: never;
@@ -1004,7 +1004,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Look at a source before it is declared, and change nothing
+         * Look at a proposed source and change nothing
          * @description The body is that of PUT /v1/sources/{name}, and is refused as there. Nothing of it is kept. Needs the role writer.
          */
         post: operations["test-source-spec"];
@@ -1022,7 +1022,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What runs and how far behind it is
+         * Show the state of the deployment
          * @description Needs the role operator.
          */
         get: operations["get-status"];
@@ -1042,8 +1042,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the deployment did in the last hour
-         * @description In the memory of the process that answers, since it started: its metrics tell of longer times. Needs the role operator.
+         * Show samples of the last hour
+         * @description From the memory of the process that answers, since its start. For longer times there are metrics. Needs the role operator.
          */
         get: operations["get-status-history"];
         put?: never;
@@ -1062,8 +1062,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell what changes, as it does
-         * @description Server-sent events, without an end; the data of each is JSON. The first ones tell the present state, so that a client that comes back needs no Last-Event-ID: it reads anew what it shows of tools. The caller sees the events `tools`, of what it may find; a writer also `sources`; an operator also `status`, `sample`, `dead_letters` and `weights`. The stream ends when the credential does, when the server stops and when the client does not read. Needs the role reader.
+         * Stream changes
+         * @description An endless stream of server-sent events with data in JSON. The first events have the present state, so a client that reconnects needs no Last-Event-ID: it lists the tools again. Every caller receives `tools` for the tools that it may find; a writer also receives `sources`; an operator also receives `status`, `sample`, `dead_letters` and `weights`. The stream ends when the credential expires, when the server stops, and when the client does not read. Needs the role reader.
          */
         get: operations["watch-changes"];
         put?: never;
@@ -1105,7 +1105,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Erase a tenant, everywhere and at once
+         * Erase a tenant at once
          * @description When the call returns, nothing of the tenant can be searched, shown or read any more, and it can begin anew. After an error, erasing goes on by itself, or by the same call again. For operators of the tenant default, and admins of the tenant. Needs the role operator.
          */
         delete: operations["erase-tenant"];
@@ -1191,7 +1191,7 @@ export interface paths {
         };
         /**
          * List the last changes of a tool
-         * @description The last 20 that the caller may find, as far as they are kept. Those of a deleted tool are shown to operators. Needs the role reader.
+         * @description The last 20 changes that the caller may find, as far as they are kept. Only operators see the changes of a deleted tool. Needs the role reader.
          */
         get: operations["list-tool-revisions"];
         put?: never;
@@ -1210,7 +1210,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show one change of a tool, and what differs from another
+         * Show one change of a tool and the differences to another
          * @description Needs the role reader.
          */
         get: operations["get-tool-revision"];
@@ -1233,7 +1233,7 @@ export interface paths {
         put?: never;
         /**
          * Call a tool
-         * @description Where the tool answers, the status is 200, also where it says that it failed. A problem says in outcome why it did not answer. Needs the role caller.
+         * @description The status is 200 if the tool answers, even if its answer is a failure. The outcome of a problem says why it did not answer. Needs the role caller.
          */
         post: operations["call-tool"];
         delete?: never;
@@ -1272,7 +1272,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show several tools, as language models take them
+         * Show several tools in the form of language models
          * @description Needs the role reader.
          */
         post: operations["describe-tools"];
@@ -1293,7 +1293,7 @@ export interface paths {
         put?: never;
         /**
          * Put a tool into quarantine
-         * @description Whatever it says now and later, until it is released: it is flagged quarantined-by-operator and kept out of answers. A delete does not end that: the tool is in quarantine when it comes back within a month. The same again is answered with 200. Needs the role operator.
+         * @description Until its release it is flagged quarantined-by-operator and kept out of answers, through all changes. If it is deleted and returns within a month, it is in quarantine again. The same request again is answered with 200. Needs the role operator.
          */
         post: operations["quarantine-tool"];
         delete?: never;
@@ -1312,8 +1312,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let a tool out of quarantine
-         * @description As long as its document has the hash: another document is judged anew. The same release again is answered with 200. One that is not in quarantine may be released, too: it then stays out, and a change of it is flagged changed-after-release. Needs the role operator.
+         * Release a tool from quarantine
+         * @description Holds as long as its document has the hash; another document is judged again. The same release again is answered with 200. An entry outside quarantine can be released, too: it then stays out, and a change of it is flagged changed-after-release. Needs the role operator.
          */
         post: operations["release-tool"];
         delete?: never;
@@ -1332,7 +1332,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell what became of accepted changes
+         * Show the states of accepted changes
          * @description Needs the role writer.
          */
         post: operations["get-states"];
@@ -1352,7 +1352,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete what providers no longer have
+         * Delete the tools that providers no longer have
          * @description For providers whose tools came in several batches; one batch that holds them all can say sync itself. Deletes the providers' tools that are not in the list and were there before the first batch. Needs the role writer.
          */
         post: operations["sync-tools"];
@@ -1370,7 +1370,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List how the tools are used, and what clicks changed
+         * List the use of tools and the effect of clicks
          * @description Needs the role operator.
          */
         get: operations["list-usage"];
@@ -1396,7 +1396,7 @@ export interface paths {
         get: operations["list-weights"];
         put?: never;
         /**
-         * Make weights that were made elsewhere live, under a new epoch
+         * Make given weights live, under a new epoch
          * @description Needs the role operator.
          */
         post: operations["put-weights"];
@@ -1436,7 +1436,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a version live and keep it live whatever is learned
+         * Make a version live and keep it live
          * @description Needs the role operator.
          */
         post: operations["pin-weights"];
@@ -1476,7 +1476,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back what a client or a credential taught until now
+         * Forget the feedback of a client or a credential so far
          * @description Needs the role operator.
          */
         post: operations["forget-weights"];
@@ -1496,7 +1496,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Go back to the version before the live one
+         * Restore the version before the live one
          * @description Needs the role operator.
          */
         post: operations["rollback-weights"];
@@ -1543,25 +1543,25 @@ export interface components {
             time: string;
         };
         AuditHeads: {
-            /** @description The last records of the tenant's chains that are known beside the log, some seconds old. */
+            /** @description The last records of the tenant's chains as known outside the log, some seconds old. */
             heads: components["schemas"]["AuditHead"][];
         };
         AuditPage: {
-            /** @description Of the next page, which may be empty still. */
+            /** @description Cursor of the next page, which may be empty. */
             cursor: string;
             /** @description Nothing more is there now. */
             end: boolean;
-            /** @description In the order in which they were written. */
+            /** @description Oldest first, as written. */
             records: components["schemas"]["AuditRecord"][];
         };
         AuditRecord: {
-            /** @description The operation's id; method and route where it is not known who called. */
+            /** @description The operation's id; method and route if the caller is unknown. */
             action: string;
-            /** @description Where a refused request came from, of whose caller nothing else is known. */
+            /** @description Address of a refused request with an unknown caller. */
             address?: string;
-            /** @description Of the first record of a chain: where the tenant's other chains ended then, as far as they were known. */
+            /** @description In the first record of a chain: the known ends of the tenant's other chains at that time. */
             after?: components["schemas"]["AuditHead"][];
-            /** @description Of a call of a tool, where calls.record asks for it. */
+            /** @description Arguments and result of a call, if calls.record asks for them. */
             call?: components["schemas"]["Call"];
             /** @description Chain of records that one process has written for the tenant. */
             chain: string;
@@ -1569,7 +1569,7 @@ export interface components {
             changed?: string[];
             /**
              * Format: int64
-             * @description How many denials the record stands for, where it is more than one.
+             * @description Number of denials in this record, if more than one.
              */
             count?: number;
             /**
@@ -1577,25 +1577,25 @@ export interface components {
              * @enum {string}
              */
             decision: "allowed" | "denied";
-            /** @description The caller asked what a change would do: nothing was changed. */
+            /** @description The caller asked for the effect of a change; nothing was changed. */
             dry_run?: boolean;
-            /** @description The key of the private fields is destroyed: nobody can read them. */
+            /** @description The key of the private fields is destroyed, so they are unreadable. */
             erased?: boolean;
-            /** @description Of the caller, as an identity provider names them. */
+            /** @description Groups of the caller from the identity provider. */
             groups?: string[];
             /** @description Id of the key under which the private fields are sealed. */
             key?: string;
-            /** @description What was called, without parameters. */
+            /** @description Path of the request, without parameters. */
             path?: string;
             /** @description Version of the policy that decided. */
             policy?: string;
             /** @description Hash of the record before it in the chain. */
             prev?: string;
-            /** @description Of a denial; of a quarantine, as the caller gave it. */
+            /** @description Reason of a denial, or of a quarantine as the caller gave it. */
             reason?: string;
-            /** @description Of the caller. */
+            /** @description Role of the caller. */
             role?: string;
-            /** @description The private fields: a nonce of 12 bytes and what AES-256-GCM makes of them. */
+            /** @description The private fields: a nonce of 12 bytes and their AES-256-GCM ciphertext. */
             sealed?: string;
             /** @description Id of the search. */
             search?: string;
@@ -1606,7 +1606,7 @@ export interface components {
             seq: number;
             /**
              * Format: int64
-             * @description Of the answer: 409, say, where the caller might and the change was not made.
+             * @description Status of the answer, such as 409 for an allowed change that was not made.
              */
             status?: number;
             /** @description Name of the caller. */
@@ -1627,66 +1627,66 @@ export interface components {
         };
         /** @description CallRequest asks for one call of a tool. */
         CallRequest: {
-            /** @description The tool's arguments, an object; absent: none */
+            /** @description The arguments of the tool, as an object. Without it, the tool gets none. */
             arguments?: unknown;
-            /** @description Calls of one tool by one caller with the same key run once; the later ones get the result of the first */
+            /** @description Calls of one tool by one caller with the same key run once; later calls get the result of the first. */
             idempotency_key?: string;
-            /** @description After input_required: the answers, by the ids of input_requests */
+            /** @description After input_required: the answers, by the ids of input_requests. */
             input_responses?: unknown;
-            /** @description After input_required: as it came */
+            /** @description After input_required: request_state as it came. */
             request_state?: string;
-            /** @description Of the search that showed the tool: the outcome is feedback on it. Absent: that of the newest search of the caller and session that showed it, within ten minutes */
+            /** @description The search that showed the tool: the outcome of the call is feedback on it. By default, the newest search of the caller and session that showed the tool within the last ten minutes. */
             search_id?: string;
-            /** @description Of the searches among which that one is, as they named it; with one, those that named none are left out */
+            /** @description Limits the searches for search_id to those with this session. */
             session?: string;
         };
-        /** @description CallResult is what a tool has answered. */
+        /** @description CallResult is the answer of a tool. */
         CallResult: {
-            /** @description Content blocks of MCP: text, image, audio, resource_link or resource */
+            /** @description The content blocks of MCP: text, image, audio, resource_link or resource. */
             content: unknown[];
-            /** @description With input_required: what the tool asks for, by ids, as MCP has it */
+            /** @description With input_required: the questions of the tool by id, as in MCP. */
             input_requests?: unknown;
-            /** @description The tool says that it failed */
+            /** @description Whether the tool reports a failure. */
             is_error: boolean;
             /**
-             * @description Tool_error where the tool says that it failed, input_required where it wants to know something first, else ok
+             * @description Ok, tool_error if the tool reports a failure, or input_required if it asks for input first.
              * @enum {string}
              */
             outcome: "ok" | "tool_error" | "input_required";
-            /** @description The tool was not called again: this is the result of an earlier call with the same idempotency key */
+            /** @description Whether this is the result of an earlier call with the same idempotency key, and the tool was not called again. */
             repeated?: boolean;
-            /** @description With input_required: to be sent back with input_responses */
+            /** @description With input_required: send it back with input_responses. */
             request_state?: string;
-            /** @description The search that the outcome is feedback on */
+            /** @description The search on which the outcome is feedback. */
             search_id?: string;
             /**
              * Format: int64
-             * @description Of the answer of an HTTP API
+             * @description The status code of an HTTP API.
              */
             status?: number;
-            /** @description The answer as JSON, where it is */
+            /** @description The answer as JSON, if it is JSON. */
             structured?: unknown;
             /**
              * Format: double
-             * @description How long the call took, in milliseconds
+             * @description The time of the call in milliseconds.
              */
             took_ms: number;
-            /** @description Id of the tool */
+            /** @description The id of the tool. */
             tool: string;
-            /** @description The answer was larger than calls.max_result */
+            /** @description Whether the answer was larger than calls.max_result and has been cut. */
             truncated?: boolean;
         };
         CallerUse: {
-            /** @description Its name in the tenant; all callers without one are one. */
+            /** @description Name of the caller in the tenant; all callers without a name count as one. */
             subject: string;
             /**
              * Format: int64
-             * @description Of caller_limit, now.
+             * @description Used part of caller_limit now.
              */
             used: number;
         };
         CatalogueSummary: {
-            /** @description Those of most tools, first those that have the most. */
+            /** @description The providers with the most tools, in descending order. */
             providers: components["schemas"]["ProviderSize"][];
             /**
              * Format: int64
@@ -1700,19 +1700,19 @@ export interface components {
             kind?: components["schemas"]["Kind"];
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
         };
         ChangeResult: {
-            /** @description Of a tool that is there: how a language model calls it. */
+            /** @description Name of an existing tool for language models. */
             callable_name?: string;
             id: string;
-            /** @description not_found for a delete of what was not there. */
+            /** @description not_found for a delete of an unknown id. */
             reason?: string;
             /**
              * Format: int64
-             * @description Of the change; of what is known, if nothing changed.
+             * @description Revision of the change, or the known revision if nothing changed.
              */
             revision?: number;
             /** @enum {string} */
@@ -1723,7 +1723,7 @@ export interface components {
             kind: components["schemas"]["Kind"];
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
             /**
@@ -1733,48 +1733,48 @@ export interface components {
             state: "indexed" | "dead_lettered" | "pending";
         };
         ChangeStates: {
-            /** @description In the order asked. */
+            /** @description States in the order of the request. */
             states: components["schemas"]["ChangeState"][];
         };
         ChangedTool: {
-            /** @description The caller does not find it any more. */
+            /** @description The caller cannot find it any more. */
             deleted?: boolean;
             id: string;
             kind: components["schemas"]["Kind"];
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
         };
-        /** @description Chosen says what a search ranked that was to choose by itself, and why. */
+        /** @description Chosen says whether a search with rank auto has ranked tools or providers, and why. */
         Chosen: {
             /**
              * Format: double
-             * @description How much, from 0 to 1
+             * @description How much of the needs they cover, from 0 to 1.
              */
             coverage: number;
-            /** @description Where an explanation was asked for */
+            /** @description The coverage of each need, if an explanation was requested. */
             needs?: components["schemas"]["Covered"][];
-            /** @description Whose tools cover most of the needs */
+            /** @description The provider whose tools cover most of the needs. */
             provider?: string;
             /**
-             * @description Tools or providers
+             * @description What was ranked: tools or providers.
              * @enum {string}
              */
             rank: "tools" | "providers";
-            /** @description In words */
+            /** @description The reason in words. */
             why: string;
         };
         ClickEffect: {
             /**
              * Format: double
-             * @description How much higher what was used stood in these: the mean of 1/log2(1+rank), less what it would have been without the change. Users look at first results first, so it is an upper bound.
+             * @description How much clicks raised the rank of used results in these searches: the mean of 1/log2(1+rank), minus its value without the change. Users look at first results first, so it is an upper bound.
              */
             gain?: number;
             /**
              * Format: int64
-             * @description Those whose order clicks on earlier searches had changed.
+             * @description Searches whose order changed by clicks on earlier searches.
              */
             moved: number;
             /**
@@ -1783,39 +1783,39 @@ export interface components {
              */
             searches: number;
         };
-        /** @description Clicks says how a result moved by what users did with the results of the same query. */
+        /** @description Clicks says how the clicks of users on results of the same query moved a result. */
         Clicks: {
             /**
              * Format: int64
-             * @description Place before, from 1
+             * @description The place before, from 1.
              */
             from: number;
             /**
              * Format: double
-             * @description That the result is relevant, by their clicks alone; 0: nothing is known of it
+             * @description The log odds that the result is relevant by clicks alone; 0 if nothing is known.
              */
             log_odds: number;
             /**
              * Format: int64
-             * @description Place after
+             * @description The place after.
              */
             to: number;
         };
-        /** @description Covered is how well the tools of a provider do for one need. */
+        /** @description Covered says how well the tools of a provider serve one need. */
         Covered: {
             /**
              * Format: double
-             * @description That of the best tool of all
+             * @description The score of the best tool of all providers.
              */
             best: number;
-            /** @description In words */
+            /** @description The need in words. */
             need: string;
             /**
              * Format: double
-             * @description Its score for this need alone, at least 0
+             * @description Its score for this need alone, at least 0.
              */
             score: number;
-            /** @description The provider's best */
+            /** @description The best tool of the provider. */
             tool?: string;
         };
         DamagedWeights: {
@@ -1825,7 +1825,7 @@ export interface components {
         DeadLetter: {
             /**
              * Format: int64
-             * @description How often it was tried.
+             * @description Number of attempts.
              */
             attempts: number;
             /** @description The error, in words; lists cut it short. */
@@ -1842,7 +1842,7 @@ export interface components {
             reason: string;
             /**
              * Format: int64
-             * @description Of the change in the record.
+             * @description Revision of the change in the record.
              */
             revision?: number;
             /** @description The stage that gave up. */
@@ -1852,27 +1852,27 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "replayed" | "superseded" | "dropped";
-            /** @description Where the record came from, and where a replay puts it. */
+            /** @description Topic of the record; a replay publishes it there again. */
             topic: string;
         };
         DeadLetterDecision: {
             /** @description Its id. */
             entity?: string;
-            /** @description Why it could not be done; the dead letter is as it was. */
+            /** @description Reason of the failure; the dead letter is unchanged. */
             error?: string;
             id: string;
-            /** @description tool or provider: what was replayed. */
+            /** @description Kind of the replayed entity: tool or provider. */
             kind?: components["schemas"]["Kind"];
             /**
              * Format: int64
-             * @description Of the change that was replayed: that of the edited document where there was one.
+             * @description Revision of the replayed change: of the edited document, if there was one.
              */
             revision?: number;
             /** @description The dead letter's state now. */
             state?: string;
         };
         DeadLetterDecisions: {
-            /** @description Of the next call, for what was there at the first; absent where nothing remains of it. */
+            /** @description Cursor of the next call, for the letters that were open at the first call; absent after the last of them. */
             cursor?: string;
             /**
              * Format: int64
@@ -1883,7 +1883,7 @@ export interface components {
             failed?: components["schemas"]["DeadLetterDecision"][];
             /**
              * Format: int64
-             * @description Open letters beyond those, matching or not, that there is no memory for: they come once others are closed.
+             * @description Further open letters, matching or not, that do not fit into memory: they appear once others are closed.
              */
             forgotten?: number;
             /**
@@ -1895,12 +1895,12 @@ export interface components {
         DeadLetterDetail: {
             /**
              * Format: int64
-             * @description How often it was tried.
+             * @description Number of attempts.
              */
             attempts: number;
             /** @description The error, in words; lists cut it short. */
             detail: string;
-            /** @description The raw document as it was given: JSON with its members on lines of their own (as it is where that takes more than 1 MiB), or a text. Absent where the record holds none that can be read. */
+            /** @description The raw document: JSON with each member on its own line (unchanged if that takes more than 1 MiB), or a text. Absent if the record holds no readable document. */
             document?: string;
             /** @description Its id. */
             entity?: string;
@@ -1918,7 +1918,7 @@ export interface components {
             id: string;
             /** @description The record's key, tenant/id. */
             key: string;
-            /** @description tool or provider: what the record is about; absent where it is about neither. */
+            /** @description Subject of the record: tool or provider; absent if it is about neither. */
             kind?: components["schemas"]["Kind"];
             location?: components["schemas"]["DeadLetterLocation"];
             /** @description The record's bytes, in base64; absent once the letter is closed. */
@@ -1929,7 +1929,7 @@ export interface components {
             reason: string;
             /**
              * Format: int64
-             * @description Of the change in the record.
+             * @description Revision of the change in the record.
              */
             revision?: number;
             /** @description The stage that gave up. */
@@ -1939,9 +1939,9 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "replayed" | "superseded" | "dropped";
-            /** @description The record's bytes as they are, where they are text. */
+            /** @description The record's bytes, if they are text. */
             text?: string;
-            /** @description Where the record came from, and where a replay puts it. */
+            /** @description Topic of the record; a replay publishes it there again. */
             topic: string;
         };
         DeadLetterLocation: {
@@ -1952,18 +1952,18 @@ export interface components {
             column?: number;
             /**
              * Format: int64
-             * @description Line in document, in text where there is no document: from 1.
+             * @description Line in document, or in text without a document, from 1.
              */
             line?: number;
             /** @description JSON pointer (RFC 6901) into document; absent of a text. */
             pointer?: string;
         };
         DeadLetterPage: {
-            /** @description Of the next page; absent on the last. */
+            /** @description Cursor of the next page; absent on the last. */
             cursor?: string;
             /**
              * Format: int64
-             * @description Open letters beyond those, matching or not, that there is no memory for: they come once others are closed.
+             * @description Further open letters, matching or not, that do not fit into memory: they appear once others are closed.
              */
             forgotten?: number;
             /** @description The newest first. */
@@ -1988,169 +1988,167 @@ export interface components {
         DeadLettersEvent: {
             /**
              * Format: int64
-             * @description How many there are.
+             * @description Open dead letters.
              */
             open: number;
-            /** @description How many of them for which reason. */
+            /** @description Open dead letters by reason. */
             reasons: {
                 [key: string]: number;
             };
         };
         Dependency: {
-            /** @description Where it is. */
+            /** @description Address of the dependency. */
             address?: string;
             name: string;
-            /** @description It answers. */
+            /** @description The dependency answers. */
             ok: boolean;
-            /** @description Why it does not. */
+            /** @description Why the dependency does not answer. */
             problem?: string;
-            /** @description That names it. */
+            /** @description Setting that names the dependency. */
             setting: string;
         };
-        /** @description DescribeRequest asks for some tools, by their ids or callable names. */
+        /** @description DescribeRequest asks for tools by their ids or callable names. */
         DescribeRequest: {
             /**
-             * @description The answer also has the tools in this form
+             * @description Also return the tools in this form.
              * @enum {string}
              */
             as?: "mcp" | "openai" | "anthropic" | "tool_reference" | "tool_search_output";
-            /** @description Of the tool_search_call that a tool_search_output answers */
+            /** @description The id of the tool_search_call that a tool_search_output answers. */
             call_id?: string;
-            /** @description Ids or callable names, 1 to 50 */
+            /** @description 1 to 50 ids or callable names. */
             ids: string[];
-            /** @description Parts that each tool comes with */
+            /** @description The parts of each tool to include. */
             include?: string[];
             /**
              * Format: int64
-             * @description Each tool comes with its signature, and as many of the first as fit with their schemas, or in the form
+             * @description Return each tool with its signature, and the schemas or the form of as many of the first tools as fit into the budget.
              */
             token_budget?: number;
         };
         /** @description DescribeResponse answers a DescribeRequest. */
         DescribeResponse: {
-            /** @description In the order that was asked */
+            /** @description The tools in the order of the request. */
             results: components["schemas"]["Described"][];
-            /** @description That counted them */
+            /** @description The tokenizer that counted the tokens. */
             tokenizer?: string;
             /**
              * Format: int64
-             * @description With a budget: of tools, else of names, signatures, descriptions and schemas
+             * @description With a budget: the tokens of tools or, without a form, of names, signatures, descriptions and schemas.
              */
             tokens?: number;
-            /** @description In the form of as: a list, or the one item of tool_search_output */
+            /** @description The tools in the form of as: a list, or the single item of tool_search_output. */
             tools?: unknown;
-            /** @description What names no tool that answers may show to the caller, or several; never null */
+            /** @description The names of no tool, of several tools, or of a tool that the caller may not see; never null. */
             unknown: string[];
         };
         /** @description Described is one tool. */
         Described: {
-            /** @description By which language models call it */
+            /** @description The name by which a language model calls the tool. */
             callable_name?: string;
-            /** @description Whether the caller can call it now, through a server that calls tools */
+            /** @description Whether the caller can call the tool now, on a server that calls tools. */
             connected?: boolean;
             description: string;
-            /** @description A call may change or delete what is there */
+            /** @description Whether a call may change or delete existing things. */
             destructive?: boolean;
-            /** @description Requests that the tool answers */
+            /** @description Requests that the tool answers. */
             examples?: string[];
-            /** @description Findings about the source text, as in Document */
+            /** @description Findings about the source text, as in Document. */
             flags?: string[];
-            /** @description Of recent calls */
+            /** @description The health of recent calls. */
             health?: components["schemas"]["Health"];
             id: string;
             name: string;
-            /** @description JSON Schema 2020-12 of what a call returns, where the source states one */
+            /** @description The JSON Schema 2020-12 of the result, if the source states it. */
             output_schema?: unknown;
-            /** @description As they are searched */
+            /** @description The parameters as they are searched. */
             parameters?: components["schemas"]["Parameter"][];
             provider?: string;
-            /** @description JSON Schema 2020-12 of the arguments, an object */
+            /** @description The JSON Schema 2020-12 of the arguments, of an object. */
             schema?: unknown;
-            /** @description There was no room in the token budget for its schemas, or for it in tools */
+            /** @description Whether the token budget had no room for the schemas of the tool, or for the tool in tools. */
             schema_omitted?: boolean;
-            /** @description The tool in a line: its name, what it takes (required with a star) and what it returns */
+            /** @description The tool in one line: its name, its parameters (required ones with a star) and its result. */
             signature?: string;
             title?: string;
-            /** @description It cannot be called */
+            /** @description The reason why the tool cannot be called. */
             why?: string;
         };
         Disk: {
             /**
              * Format: int64
-             * @description That the process may still write.
+             * @description Bytes that the process can still write.
              */
             free: number;
             /**
              * Format: int64
-             * @description Its size.
+             * @description Size in bytes.
              */
             total: number;
         };
-        /** @description Document is a standardized entity: the four fields of Multi-Field Tool Retrieval (arXiv 2602.05366, section 3.1) with what retrieval needs beside them. */
+        /** @description Document is a standardized entity: the four fields of Multi-Field Tool Retrieval (arXiv 2602.05366, section 3.1), and further fields for retrieval. */
         Document: {
-            /** @description Sentences that the fields leave out, because they stand in a hundred tools */
-            boilerplate?: string[];
-            /** @description One paragraph: what it does and why */
+            /** @description What the tool does and why, in one paragraph. */
             description?: string;
-            /** @description Requests that the tool answers */
+            /** @description Requests that the tool answers. */
             examples?: string[];
-            /** @description Findings about the source text, e.g. "invisible-characters" */
+            /** @description Findings about the source text, such as "invisible-characters". */
             flags?: string[];
-            /** @description BCP 47, where known */
+            /** @description The language of the texts (BCP 47), if known. */
             language?: string;
-            /** @description As the source has it */
+            /** @description The name as in the source. */
             name: string;
-            /** @description The second field */
+            /** @description The inputs of the tool. */
             parameters?: components["schemas"]["Parameter"][];
             /**
-             * @description Whether the document says enough
+             * @description Whether the document says enough.
              * @enum {string}
              */
             quality?: "low";
-            /** @description Kept out of searches, because of its flags */
+            /** @description Whether its flags keep the document out of searches. */
             quarantined?: boolean;
-            /** @description What comes back, in prose */
+            /** @description The result of the tool, in prose. */
             response?: string;
-            /** @description Where a language model was to fill the fields */
+            /** @description The part of a language model in the document, if one is configured. */
             standardized?: components["schemas"]["Origin"];
-            /** @description Category, OpenAPI tags, owner name */
+            /** @description The category, the tags of OpenAPI and the name of the owner. */
             tags?: string[];
-            /** @description Human-readable name, if the source has one */
+            /** @description The human-readable name, if the source has one. */
             title?: string;
             /**
              * Format: double
-             * @description Share of the words of the source that its fields have no room for: 0 to 1
+             * @description The share of the words of the source that did not fit into the fields, from 0 to 1.
              */
             uncovered?: number;
         };
         EditedDeadLetter: {
-            /** @description The document in place of the one in the record, in the form in which the letter shows it. */
+            /** @description The new document, in the form of document in the letter. */
             document: string;
         };
         EntryMeta: {
             "io.modelcontextprotocol.registry/official": components["schemas"]["EntryStatus"];
         };
         EntryStatus: {
-            /** @description There is no newer version. */
+            /** @description Whether this is the newest version. */
             isLatest: boolean;
             /**
              * Format: date-time
-             * @description When it was first seen.
+             * @description Time of first publication.
              */
             publishedAt: string;
             /**
-             * @description What the registry says of the version.
+             * @description State of the version in the registry.
              * @enum {string}
              */
             status: "active" | "deprecated" | "deleted";
             /**
              * Format: date-time
-             * @description When that began.
+             * @description Time of the last change of status.
              */
             statusChangedAt: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
@@ -2160,7 +2158,7 @@ export interface components {
              * @description When that was.
              */
             at: string;
-            /** @description What stays, in words, and how it ends. */
+            /** @description Data that stays, and how long. */
             remains: string[];
             tenant: string;
             /** @description Values deleted, by bucket. */
@@ -2171,7 +2169,7 @@ export interface components {
         EvaluatedQuestion: {
             /**
              * Format: int64
-             * @description Place of the first relevant tool, from 1; 0: none is among the results.
+             * @description Rank of the first relevant tool, from 1; 0 if the results have none.
              */
             first: number;
             id: string;
@@ -2180,27 +2178,27 @@ export interface components {
              * @description NDCG of the first ten results.
              */
             ndcg10: number;
-            /** @description In words. */
+            /** @description Query in words. */
             query: string;
-            /** @description Ids, best first. Each tool has a place of its own. */
+            /** @description Ids, best first, without collapsing of copies. */
             results: string[];
         };
         EvaluationDifference: {
-            /** @description Of complete10. */
+            /** @description For complete10. */
             complete10: components["schemas"]["EvaluationGain"];
-            /** @description Of mrr. */
+            /** @description For mrr. */
             mrr: components["schemas"]["EvaluationGain"];
-            /** @description Of ndcg10. */
+            /** @description For ndcg10. */
             ndcg10: components["schemas"]["EvaluationGain"];
-            /** @description Of recall10. */
+            /** @description For recall10. */
             recall10: components["schemas"]["EvaluationGain"];
-            /** @description Of recall5. */
+            /** @description For recall5. */
             recall5: components["schemas"]["EvaluationGain"];
         };
         EvaluationGain: {
             /**
              * Format: double
-             * @description This run less the first.
+             * @description This run minus the first run.
              */
             gain: number;
             /**
@@ -2232,15 +2230,15 @@ export interface components {
             low: number;
         };
         EvaluationIntervals: {
-            /** @description Of complete10. */
+            /** @description For complete10. */
             complete10: components["schemas"]["EvaluationInterval"];
-            /** @description Of mrr. */
+            /** @description For mrr. */
             mrr: components["schemas"]["EvaluationInterval"];
-            /** @description Of ndcg10. */
+            /** @description For ndcg10. */
             ndcg10: components["schemas"]["EvaluationInterval"];
-            /** @description Of recall10. */
+            /** @description For recall10. */
             recall10: components["schemas"]["EvaluationInterval"];
-            /** @description Of recall5. */
+            /** @description For recall5. */
             recall5: components["schemas"]["EvaluationInterval"];
         };
         EvaluationMetrics: {
@@ -2251,7 +2249,7 @@ export interface components {
             complete10: number;
             /**
              * Format: double
-             * @description 1 / place of the first relevant tool.
+             * @description Mean reciprocal rank of the first relevant tool.
              */
             mrr: number;
             /**
@@ -2273,47 +2271,47 @@ export interface components {
         EvaluationRequest: {
             /**
              * Format: int64
-             * @description Results of each question, 10 when absent: the first of them within which mrr looks.
+             * @description Results for each question, 10 if absent. mrr considers all of them.
              */
             k?: number;
-            /** @description Each asks all questions. */
+            /** @description Settings, each for all questions. */
             runs: components["schemas"]["EvaluationSettings"][];
         };
         EvaluationResult: {
-            /** @description Relevant ids that name no tool which the caller may find, at most 100: nobody can find them. */
+            /** @description Relevant ids of tools that do not exist or that the caller may not find, at most 100. */
             missing: string[];
-            /** @description In the order of the request. */
+            /** @description Runs in the order of the request. */
             runs: components["schemas"]["EvaluationRun"][];
         };
         EvaluationRun: {
-            /** @description To the first run, question by question; absent in the first. */
+            /** @description Paired difference to the first run; absent in the first run. */
             difference?: components["schemas"]["EvaluationDifference"];
-            /** @description Which hold 95 % of bootstrap samples of the questions. */
+            /** @description 95 % intervals by bootstrap over the questions. */
             intervals: components["schemas"]["EvaluationIntervals"];
             /** @description Means over the questions. */
             metrics: components["schemas"]["EvaluationMetrics"];
-            /** @description In the order of the questions. */
+            /** @description Results in the order of the questions. */
             questions: components["schemas"]["EvaluatedQuestion"][];
-            /** @description By which the questions were asked. */
+            /** @description Settings of the searches. */
             settings: components["schemas"]["EvaluationSettings"];
         };
         EvaluationSettings: {
             /**
              * Format: int64
-             * @description Number of an index version, with its embedding model; when absent the one that is searched. One that is being built finds what it has so far.
+             * @description Number of an index version with its embedding model; the live version if absent. A version that is being built finds the tools that it has so far.
              */
             model?: number;
             /**
-             * @description How to reorder by owners: as the server is set when absent.
+             * @description How to rerank by owner; the setting of the server if absent.
              * @enum {string}
              */
             rerank?: "auto" | "off" | "single" | "multi";
             /**
-             * @description Whether a language model, where one is set, takes the queries apart: auto when absent.
+             * @description Whether the language model of the settings, if there is one, rewrites the queries; auto if absent.
              * @enum {string}
              */
             rewrite?: "auto" | "off";
-            /** @description Version to rank by, live or builtin; live when absent. An answer has the version. */
+            /** @description Version of the weights, live or builtin; live if absent. The answer has the version. */
             weights?: string;
         };
         EventResult: {
@@ -2323,50 +2321,50 @@ export interface components {
             rejected?: components["schemas"]["ImportOutcome"][];
             source: string;
             /**
-             * @description What became of it.
+             * @description Outcome.
              * @enum {string}
              */
             state: "accepted" | "unchanged" | "stale" | "superseded" | "rejected" | "duplicate" | "ignored";
             summary?: components["schemas"]["ImportSummary"];
         };
         EventResults: {
-            /** @description In the order sent. */
+            /** @description Outcomes in the order of the events. */
             events: components["schemas"]["EventResult"][];
         };
         /** @description Explanation says how a score came about: terms and bias less the penalty are the score. */
         Explanation: {
             /**
              * Format: double
-             * @description Constant term
+             * @description The constant term.
              */
             bias: number;
-            /** @description Where users used or passed over results of the same query */
+            /** @description How clicks moved the result, if users used or skipped results of the same query. */
             clicks?: components["schemas"]["Clicks"];
-            /** @description Raw feature values by name */
+            /** @description The raw values of the features by name. */
             features: {
                 [key: string]: number;
             };
-            /** @description The part of each in the penalty */
+            /** @description The contribution of each parameter to the penalty. */
             parameters?: components["schemas"]["ParameterMatch"][];
-            /** @description Terms and penalty added up by what they are of; with bias they sum to the score */
+            /** @description The terms and the penalty summed by subject; with bias they add up to the score. */
             parts: components["schemas"]["ScorePart"][];
             /**
              * Format: double
-             * @description Subtracted
+             * @description The penalty for missing parameters, which is subtracted.
              */
             penalty: number;
-            /** @description Where the results could be reordered */
+            /** @description How reordering moved the result, if results could be reordered. */
             reranking?: components["schemas"]["Reranking"];
-            /** @description In words, the most important first, at most five sentences */
+            /** @description The explanation in words, the most important first, at most five sentences. */
             summary: string[];
-            /** @description Weight times value, by name; only what is not zero */
+            /** @description Weight times value by name of feature, without zeros. */
             terms: {
                 [key: string]: number;
             };
             weights: string;
         };
         FailedRewrite: {
-            /** @description At most 8 KiB of it. */
+            /** @description The answer, at most 8 KiB. */
             answer: string;
             model: string;
             /** @description Number and content hash of the prompt. */
@@ -2377,17 +2375,17 @@ export interface components {
             time: string;
         };
         FailedRewrites: {
-            /** @description Newest first; those that this process keeps in its memory. */
+            /** @description The failures in this process's memory, newest first. */
             failed: components["schemas"]["FailedRewrite"][];
         };
         Feedback: {
-            /** @description Who reports, among those who share a token. */
+            /** @description The reporting client, if several share a token. */
             client?: string;
             /** @description selected, called, succeeded, failed or rejected; or protocol_error, timeout, refused or invalid_arguments, which are recorded and teach nothing. */
             event: components["schemas"]["FeedbackEvent"];
             /** @description The same id twice counts once; search, tool and event when absent. */
             id?: string;
-            /** @description From the answer to the search. */
+            /** @description Id of the search, from its answer. */
             search_id: string;
             /** @description The result that the event is about. */
             tool_id: string;
@@ -2404,44 +2402,44 @@ export interface components {
              */
             state: "accepted";
         };
-        /** @description Filters restrict a search before the top k are chosen. Empty lists do not restrict; values of one list are alternatives, lists are all to hold. */
+        /** @description Filters restrict a search before the top k are chosen. The values of a list are alternatives, and all lists must match. An empty list matches everything. */
         Filters: {
-            /** @description One of these */
+            /** @description Only entities with one of these ids. */
             ids?: string[];
-            /** @description Tools, providers or both */
+            /** @description Only tools, only providers, or both. */
             kinds?: components["schemas"]["Kind"][];
-            /** @description Of one of these */
+            /** @description Only entities of one of these providers. */
             providers?: string[];
-            /** @description With one of these */
+            /** @description Only entities with one of these tags. */
             tags?: string[];
         };
         Finding: {
             /**
-             * @description What it is about; absent where it is none of these.
+             * @description Subject of the finding, if it is one of these.
              * @enum {string}
              */
             about?: "dead_letters" | "source" | "quarantine" | "weights";
-            /** @description Which one: of dead letters the reason, of a source its name; absent where it is about all of them. */
+            /** @description The reason of the dead letters, or the name of the source; absent if the finding is about all. */
             name?: string;
-            /** @description Nothing is broken, but it may not be intended. */
+            /** @description Nothing is broken, but it may be unintended. */
             note?: boolean;
-            /** @description It is as it should be. */
+            /** @description The check found nothing wrong. */
             ok: boolean;
-            /** @description What to do about it. */
+            /** @description How to solve the problem. */
             remedy?: string;
-            /** @description What was found, in words. */
+            /** @description The result in words. */
             what: string;
         };
         ForgetRequest: {
-            /** @description As the bodies of feedback name it. */
+            /** @description Client, as in the bodies of feedback. */
             client?: string;
-            /** @description As the file of tokens names it, without the tenant. */
+            /** @description Token, as in the file of tokens, without the tenant. */
             credential?: string;
         };
         ForgetResult: {
             /**
              * Format: int64
-             * @description Query clusters that these are of.
+             * @description Query clusters with these searches.
              */
             queries: number;
             /**
@@ -2458,28 +2456,28 @@ export interface components {
             changes: number;
             /**
              * Format: int64
-             * @description In how many of the 15 minutes more than one of a hundred took longer than the objective.
+             * @description How many of the 15 minutes missed the objective.
              */
             missed_minutes: number;
             /**
              * Format: double
-             * @description Within which 99 of a hundred are to become searchable: the setting freshness.objective.
+             * @description Objective for the 99th percentile: the setting freshness.objective.
              */
             objective_seconds: number;
             /**
              * Format: double
-             * @description Half of them took no longer, to the next bound of toolstream_freshness_seconds; -1: beyond the last bound.
+             * @description Median, rounded up to a bound of toolstream_freshness_seconds; -1 beyond the last bound.
              */
             p50_seconds: number;
             /**
              * Format: double
-             * @description 99 of a hundred took no longer, likewise.
+             * @description 99th percentile, rounded likewise.
              */
             p99_seconds: number;
         };
         Grant: {
             /**
-             * @description To allow an action allows those before it, to deny one denies those behind it.
+             * @description Allowing an action allows the actions before it; denying an action denies the actions after it.
              * @enum {string}
              */
             action: "find" | "call" | "destroy";
@@ -2514,141 +2512,141 @@ export interface components {
             action: "find" | "call" | "destroy";
             /** @description Whether the caller may. */
             allowed: boolean;
-            /** @description That concern the caller, the tool and the action; those that decide first. */
+            /** @description Grants that concern the caller, the tool and the action; the deciding grants first. */
             grants: components["schemas"]["Grant"][];
-            /** @description In words. */
+            /** @description The reason in words. */
             why: string;
         };
         GrantVerdicts: {
-            /** @description One for each action. */
+            /** @description An entry for each action. */
             actions: components["schemas"]["GrantVerdict"][];
             version: string;
         };
         Grants: {
             /** @description An empty list: the roles of callers alone decide. */
             grants: components["schemas"]["Grant"][];
-            /** @description Of the grants. A change names the version that it is of. */
+            /** @description Version of the grants. A change names the version it replaces. */
             version: string;
         };
-        /** @description Health is how the recent calls of a tool went. What is ten minutes old counts half. */
+        /** @description Health summarises the recent calls of a tool. A call that is ten minutes old counts half. */
         Health: {
             /**
              * Format: double
-             * @description How many, those long ago for less
+             * @description The number of calls, with older calls counting less.
              */
             calls: number;
             /**
              * Format: double
-             * @description Share without an answer of the tool, from 0 to 1
+             * @description The share of calls that the tool did not answer, from 0 to 1.
              */
             error_rate: number;
             /**
              * Format: double
-             * @description Median time of an answer
+             * @description The median time of an answer in milliseconds.
              */
             p50_ms?: number;
             /**
              * Format: double
-             * @description Share of which the tool says that it failed
+             * @description The share of calls in which the tool reports a failure.
              */
             tool_error_rate?: number;
         };
         /** @description Result is one ranked entity. */
         Hit: {
-            /** @description Of a tool: its copies of other providers, best first, at most ten */
+            /** @description Of a tool: its copies of other providers, best first, at most ten. */
             also_offered_by?: components["schemas"]["Offer"][];
-            /** @description Of a tool: how a language model calls it */
+            /** @description The name by which a language model calls the tool. */
             callable_name?: string;
             /**
              * Format: double
-             * @description Probability that it is what the query wants, from 0 to 1; comparable between registries, models and weights
+             * @description The probability that this is what the query asks for, from 0 to 1; comparable between registries, models and weights.
              */
             confidence: number;
-            /** @description Whether the caller can call it now, through a server that calls tools */
+            /** @description Whether the caller can call the tool now, on a server that calls tools. */
             connected?: boolean;
             description: string;
-            /** @description A call may change or delete what is there */
+            /** @description Whether a call may change or delete existing things. */
             destructive?: boolean;
-            /** @description Requests that the tool answers */
+            /** @description Requests that the tool answers. */
             examples?: string[];
             explanation?: components["schemas"]["Explanation"];
-            /** @description Findings about the source text, as in Document */
+            /** @description Findings about the source text, as in Document. */
             flags?: string[];
-            /** @description Of recent calls */
+            /** @description The health of recent calls. */
             health?: components["schemas"]["Health"];
-            /** @description The flag for which it stands behind all others */
+            /** @description The flag that puts it behind all other results. */
             held_back?: string;
             id: string;
             kind: components["schemas"]["Kind"];
-            /** @description Required ones that no argument of the request is for */
+            /** @description Required parameters for which the request has no argument. */
             missing_parameters: string[];
             name: string;
             /**
              * Format: int64
-             * @description How many copies were found
+             * @description The number of copies that were found.
              */
             other_offers?: number;
-            /** @description JSON Schema 2020-12 of what a call returns, where the source states one */
+            /** @description The JSON Schema 2020-12 of the result, if the source states it. */
             output_schema?: unknown;
-            /** @description As they are searched */
+            /** @description The parameters as they are searched. */
             parameters?: components["schemas"]["Parameter"][];
             provider?: string;
             /**
              * Format: double
-             * @description What rerank.model made of it, from 0 to 1; the order follows it before score
+             * @description The relevance according to rerank.model, from 0 to 1, which orders results before score.
              */
             relevance?: number;
-            /** @description JSON Schema 2020-12 of the arguments, an object */
+            /** @description The JSON Schema 2020-12 of the arguments, of an object. */
             schema?: unknown;
-            /** @description There was no room in the token budget for its schemas, or for it in tools */
+            /** @description Whether the token budget had no room for the schemas of the tool, or for the tool in tools. */
             schema_omitted?: boolean;
             /**
              * Format: double
-             * @description What the order follows, before it is reranked; comparable within one weights version
+             * @description The score that orders results before they are reranked; comparable within one version of the weights.
              */
             score: number;
-            /** @description The tool in a line: its name, what it takes (required with a star) and what it returns */
+            /** @description The tool in one line: its name, its parameters (required ones with a star) and its result. */
             signature?: string;
             /**
              * Format: double
-             * @description Best cosine of query and entity, in [-1, 1]
+             * @description The best cosine of query and entity, in [-1, 1].
              */
             similarity: number;
             /**
              * Format: int64
-             * @description From 1, of the step that found it; of several
+             * @description The step, from 1, that found it; absent for a query of one step.
              */
             step?: number;
-            /** @description Of a provider: its tools in the ranking, best first, at most ten */
+            /** @description Of a provider: its tools in the ranking, best first, at most ten. */
             supporting_tools?: components["schemas"]["SupportingTool"][];
-            /** @description It cannot be called */
+            /** @description The reason why the tool cannot be called. */
             why?: string;
         };
         ImportOutcome: {
-            /** @description Of a tool that is there: how a language model calls it. */
+            /** @description Name of an existing tool for language models. */
             callable_name?: string;
             /** @description The item was a delete. */
             deleted?: boolean;
-            /** @description What is wrong, in words. */
+            /** @description The mistake in words. */
             detail?: string;
             id?: string;
             kind?: components["schemas"]["Kind"];
             /**
              * Format: int64
-             * @description Where the item stood in what was sent, from 1.
+             * @description Line or position of the item in the body, from 1.
              */
             line?: number;
-            /** @description JSON pointer to what is wrong in the item. */
+            /** @description JSON pointer to the mistake in the item. */
             path?: string;
             provider?: string;
             reason?: string;
             /**
              * Format: int64
-             * @description Of the change; of what is known, if nothing changed.
+             * @description Revision of the change, or the known revision if nothing changed.
              */
             revision?: number;
             /**
-             * @description What became of it.
+             * @description Outcome.
              * @enum {string}
              */
             state: "accepted" | "unchanged" | "stale" | "superseded" | "rejected";
@@ -2681,7 +2679,7 @@ export interface components {
             retry_after?: number;
             /**
              * Format: int64
-             * @description Older than what is known.
+             * @description Older than the known version.
              */
             stale: number;
             /**
@@ -2691,7 +2689,7 @@ export interface components {
             start: number;
             /**
              * Format: int64
-             * @description Items with a later one of the same id.
+             * @description Items that a later item of the same id replaced.
              */
             superseded: number;
             /**
@@ -2713,7 +2711,7 @@ export interface components {
             dead?: number;
             /**
              * Format: int64
-             * @description Of its vectors.
+             * @description Dimensions of its vectors.
              */
             dimensions?: number;
             /**
@@ -2723,19 +2721,19 @@ export interface components {
             entities?: number;
             /**
              * Format: int64
-             * @description Of the version that is built: records that it has yet to embed or to index, at most.
+             * @description Records that a version in progress has yet to embed or index, at most.
              */
             lag?: number;
             /** @description Name that the model has in vectors; absent until it was loaded once. */
             model?: string;
             /**
              * Format: int64
-             * @description Of the index version.
+             * @description Number of the index version.
              */
             number: number;
-            /** @description Why it is not at work. */
+            /** @description Why the version does not work. */
             problem?: string;
-            /** @description As in embedder.model. */
+            /** @description Model, as in embedder.model. */
             setting?: string;
             /** @description Stage that embeds for it, as dead letters name it. */
             stage: string;
@@ -2754,12 +2752,12 @@ export interface components {
             model: string;
             /**
              * Format: int64
-             * @description Of its index version.
+             * @description Number of the index version.
              */
             number: number;
-            /** @description Why it is not at work. */
+            /** @description Why the version does not work. */
             problem?: string;
-            /** @description As in embedder.model. */
+            /** @description Model, as in embedder.model. */
             setting: string;
             /**
              * @description live, building or previous (kept up to date).
@@ -2767,28 +2765,28 @@ export interface components {
              */
             state: "live" | "building" | "previous";
         };
-        /** @description Weights is one version of the fusion model. Content decides identity: Hash covers every field but itself. */
+        /** @description Weights is one version of the fusion model, identified by its content: Hash covers every other field. */
         KeptWeights: {
             /**
              * Format: double
-             * @description Steepness of the gate, fixed at 15
+             * @description The steepness of the gate, fixed at 15.
              */
             alpha: number;
             /**
              * Format: double
-             * @description Constant term
+             * @description The constant term.
              */
             bias: number;
             /** Format: date-time */
             created: string;
-            /** @description On queries, each ranked by weights that were learned without it; the gain is that of NDCG@10 over the built-in weights. */
-            cross_validated?: components["schemas"]["TrialFigures"];
+            /** @description Gain of NDCG@10 over the built-in weights, on queries that these weights were not learned from. */
+            cross_validated?: components["schemas"]["WeightsGain"];
             /**
              * Format: int64
-             * @description Rises with every published version
+             * @description A number that rises with every published version.
              */
             epoch: number;
-            /** @description Weight by feature name; absent is 0 */
+            /** @description The weights by name of feature; 0 if absent. */
             features: {
                 [key: string]: number;
             };
@@ -2797,36 +2795,34 @@ export interface components {
              * @description Time of the first search that it was learned from.
              */
             from?: string;
-            /** @description Hex SHA-256 */
+            /** @description The hex SHA-256 of the content. */
             hash: string;
-            /** @description Embedding model that they were learned with, whose searches rank by them */
+            /** @description The embedding model with which they were learned, and whose searches rank by them. */
             model?: string;
-            /** @description Version that these came from */
+            /** @description The version from which these weights were learned. */
             parent?: string;
             /** @description Why. */
             reason?: string;
             /**
              * Format: int64
-             * @description Of the form
+             * @description The version of the format.
              */
             schema: number;
-            /** @description On searches that it ranked beside the live weights; the gain is that of 1/log2(1+rank) of what was used. */
-            shadow?: components["schemas"]["TrialFigures"];
             /**
              * Format: date-time
              * @description When it got that state.
              */
             since?: string;
-            /** @description How it was made, in words */
+            /** @description How the weights were made, in words. */
             source?: string;
             /**
-             * @description shadow (on trial beside the live version), refused, live, replaced, rolled_back, or kept (nothing more is known of it).
+             * @description live, replaced, rolled_back, or kept (nothing more is known of it).
              * @enum {string}
              */
-            state: "shadow" | "refused" | "live" | "replaced" | "rolled_back" | "kept";
+            state: "live" | "replaced" | "rolled_back" | "kept";
             /**
              * Format: double
-             * @description In [0, 1]
+             * @description The threshold of the gate, in [0, 1].
              */
             tau: number;
             /**
@@ -2836,24 +2832,22 @@ export interface components {
             to?: string;
             /**
              * Format: int64
-             * @description That they were fitted to
+             * @description The number of pairs to which they were fitted.
              */
             trained_pairs?: number;
-            /** @description How these figures of its shadow trial came about, oldest first. */
-            trial?: components["schemas"]["TrialPoint"][];
-            /** @description "builtin", "reference" or "w<epoch>-<hash prefix>" */
+            /** @description The name of the version: "builtin", "reference" or "w<epoch>-<hash prefix>". */
             version: string;
             /**
              * Format: double
-             * @description > 0, the same
+             * @description The price of a missing optional parameter, in the same unit.
              */
             w_opt: number;
             /**
              * Format: double
-             * @description > 0, a share of the best score; with schema 1 points of it
+             * @description The price of a missing required parameter, above 0, as a share of the best score; in points with schema 1.
              */
             w_req: number;
-            /** @description What counts more and what less than in its parent, the largest change first. None where the parent is not kept, or hardly differs. */
+            /** @description Features that count more or less than in its parent, the largest change first. Empty if the parent is not kept or hardly differs. */
             words: string[];
         };
         /**
@@ -2862,7 +2856,7 @@ export interface components {
          */
         Kind: "tool" | "provider";
         LLMAccount: {
-            /** @description By how they ended. */
+            /** @description Number of tries by outcome. */
             calls: {
                 [key: string]: number;
             };
@@ -2873,7 +2867,7 @@ export interface components {
             completion: number;
             /**
              * Format: double
-             * @description What they cost, in US dollars.
+             * @description Cost in US dollars.
              */
             dollars: number;
             /**
@@ -2885,58 +2879,58 @@ export interface components {
             tenant: string;
         };
         LLMStatus: {
-            /** @description What the tenant spent, by stage. */
+            /** @description Use by the tenant, by stage. */
             accounts: components["schemas"]["LLMAccount"][];
-            /** @description In UTC. */
+            /** @description The day, in UTC. */
             day: string;
-            /** @description The budget of the day is spent: nothing is asked before the next one. */
+            /** @description The budget of the day is spent: no requests until the next day. */
             exhausted: boolean;
             model: string;
         };
         LeftOut: {
-            /** @description JSON pointer in the source. */
+            /** @description The JSON pointer of the text in the source. */
             path: string;
-            /** @description example payload, licence, boilerplate, unused, code, repeated, reworded or too long. */
+            /** @description Why no field has the text: example payload, licence, boilerplate, unused, code, repeated, reworded or too long. */
             reason: string;
-            /** @description The text itself. */
+            /** @description The text of the sentence. */
             text: string;
         };
         LimitUse: {
             /**
              * Format: int64
-             * @description What one caller may have of it; absent where each may have all.
+             * @description Maximum of one caller; absent if each may use all.
              */
             caller_limit?: number;
-            /** @description Those that have used most of what one may have, at most 10, the nearest to the limit first. */
+            /** @description Up to 10 callers that used most of their maximum, the nearest to it first. */
             callers?: components["schemas"]["CallerUse"][];
             /**
              * Format: int64
-             * @description What the tenant may have: in per_seconds, or at once.
+             * @description Maximum of the tenant: in per_seconds, or at once.
              */
             limit: number;
             name: string;
             /**
              * Format: int64
-             * @description Absent where the limit is of what the tenant has at once.
+             * @description Absent if the limit is a number at once.
              */
             per_seconds?: number;
             /**
              * Format: int64
-             * @description Of the limit, now; what is used in a time comes back evenly over it. Bytes may be more than the limit.
+             * @description Used part of the limit now; it comes back evenly over per_seconds. Bytes may exceed the limit.
              */
             used: number;
         };
         LimitsUse: {
-            /** @description What the tenant is limited in; absent are those of which it may have any number. */
+            /** @description Limits of the tenant; unlimited quantities are absent. */
             limits: components["schemas"]["LimitUse"][];
         };
         ListMetadata: {
             /**
              * Format: int64
-             * @description Servers on this page.
+             * @description Number of servers on this page.
              */
             count: number;
-            /** @description Of the next page; absent on the last. */
+            /** @description Cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
         Mapping: {
@@ -2944,93 +2938,93 @@ export interface components {
             cursor?: string;
             /** @description In an API: the address of its document or MCP server, or the document itself. Text that does not begin with $ is an address, with {id} in place of the id. */
             document: string;
-            /** @description In an API: what tells it from the others. */
+            /** @description In an API: its id, unique in the list. */
             id: string;
             /** @description In a page of the list: the APIs, such as $.apis[?@.state == 'published']. */
             items: string;
             /**
-             * @description What the addresses are of; absent: openapi.
+             * @description Kind of the sources at the addresses; absent: openapi.
              * @enum {string}
              */
             kind?: "openapi" | "mcp";
             /** @description In a page: the address of the next one, or with cursor the value for that. Absent: there is one page. */
             next?: string;
-            /** @description In an API: what changes with it, such as a version or a time. Where it has changed, the document is read at once, not after its own period. */
+            /** @description In an API: a value that changes with the API, such as a version or a time. If the value has changed, the document is read at once, not after its own period. */
             version?: string;
         };
         /** @description Need is one functional intent of a query (arXiv 2602.05366, section 3.2). */
         Need: {
-            /** @description What it answers */
+            /** @description What such a tool answers. */
             expected_response?: string;
-            /** @description What a tool for it does */
+            /** @description What a suitable tool does. */
             tool_description?: string;
-            /** @description What the user is after */
+            /** @description What the user wants. */
             user_intent?: string;
         };
-        /** @description Offer is a tool that does the same as the one shown. */
+        /** @description Offer is a copy of a shown tool. */
         Offer: {
             id: string;
             provider: string;
         };
-        /** @description Origin says how a document was made where a language model was to fill its fields. Names, types, required flags, defaults and enums that the source states are the source's in any case. */
+        /** @description Origin says how a language model took part in a document. Names, types, required flags, defaults and enums that the source states always come from the source. */
         Origin: {
             /**
-             * @description Why the fields are the rules' alone; empty where they are not
+             * @description The reason why rules alone made the document; empty if the model contributed.
              * @enum {string}
              */
             fallback?: "pending" | "ungrounded" | "malformed" | "declined" | "quarantined";
-            /** @description What the model wrote: "description", "parameters/city/example" */
+            /** @description The fields that the model wrote: "description", "parameters/city/example". */
             fields?: string[];
-            /** @description That the fields were to be in (BCP 47); empty: the source's own */
+            /** @description The requested language of the fields (BCP 47); empty for the language of the source. */
             language?: string;
-            /** @description Fields that could not be filled from the source */
+            /** @description The fields that the source leaves empty. */
             missing?: string[];
-            /** @description That was to be asked */
+            /** @description The language model. */
             model: string;
-            /** @description Number and content hash of the prompt */
+            /** @description The number and the content hash of the prompt. */
             prompt: string;
-            /** @description The last answer that was not taken whole, at most MaxRefused bytes of it */
+            /** @description The beginning of the last answer with an unusable part. */
             refused?: string;
-            /** @description The model was asked a second time */
+            /** @description Whether the model was asked a second time. */
             repaired?: boolean;
-            /** @description What was wrong with what was not taken of its answers */
+            /** @description The reasons why parts of the answers were not used. */
             violations?: string[];
         };
         /** @description Parameter is one input of a tool. Nested object parameters carry dotted names ("address.city"), array items "[]" ("items[].sku"). */
         Parameter: {
-            /** @description JSON text */
+            /** @description The default as JSON text. */
             default?: string;
             description?: string;
-            /** @description Values that it may have */
+            /** @description The values that it may have. */
             enum?: string[];
-            /** @description JSON text */
+            /** @description An example as JSON text. */
             example?: string;
             name: string;
-            /** @description The tool demands it */
+            /** @description Whether the tool requires it. */
             required?: boolean;
-            /** @description JSON Schema type, "array of string", "string (date-time)" */
+            /** @description The type in words of JSON Schema: "array of string", "string (date-time)". */
             type?: string;
         };
-        /** @description ParameterMatch is one parameter's part in the penalty. */
+        /** @description ParameterMatch is the contribution of one parameter to the penalty. */
         ParameterMatch: {
-            /** @description The argument that matched best */
+            /** @description The argument that matched best. */
             argument?: string;
             /**
              * Format: double
-             * @description S_p
+             * @description The match s_p with that argument.
              */
             match: number;
             name: string;
             /**
              * Format: double
-             * @description Its term of the sum P
+             * @description The term of the parameter in the penalty.
              */
             penalty: number;
-            /** @description The tool demands it */
+            /** @description Whether the tool requires the parameter. */
             required: boolean;
         };
         Pins: {
-            /** @description Ids or callable names, in the order in which they are listed. */
+            /** @description Ids or callable names, in the order of the list. */
             tools: string[];
         };
         Problem: {
@@ -3039,17 +3033,17 @@ export interface components {
              * @description The character in the line, from 1.
              */
             column?: number;
-            /** @description What is wrong, and what would be right. */
+            /** @description The mistake, and the correct form. */
             detail?: string;
             /** @description Each thing that is wrong, at most 20. */
             errors?: components["schemas"]["ProblemError"][];
             /**
              * Format: int64
-             * @description Of a document in place of that of a dead letter: the line in which it is wrong, from 1, where that is known.
+             * @description Line of the mistake, from 1, if known: for a document that replaces the document of a dead letter.
              */
             line?: number;
             /**
-             * @description Of a call: why the tool has not answered.
+             * @description For a call: why the tool did not answer.
              * @enum {string}
              */
             outcome?: "protocol_error" | "timeout" | "refused" | "invalid_arguments";
@@ -3062,10 +3056,10 @@ export interface components {
             title: string;
             /**
              * Format: uri
-             * @description Names the kind of problem; absent where the status says all.
+             * @description Kind of problem; absent if the status says everything.
              */
             type?: string;
-            /** @description With 429: the limits that the request is over. */
+            /** @description With 429: the exceeded limits. */
             "violated-policies"?: string[];
         };
         ProblemError: {
@@ -3075,48 +3069,48 @@ export interface components {
              * @example /body/filters/kinds/0
              */
             location?: string;
-            /** @description What is wrong. */
+            /** @description The mistake. */
             message?: string;
-            /** @description What stands there, shortened. */
+            /** @description The value at this place, shortened. */
             value?: unknown;
         };
         Process: {
-            /** @description Where it answers HTTP. */
+            /** @description Address of its HTTP API. */
             address?: string;
             /**
              * Format: int64
-             * @description Of these weights.
+             * @description Epoch of these weights.
              */
             epoch?: number;
-            /** @description Why it cannot work for the target. */
+            /** @description Why the process cannot use the target. */
             index_problem?: string;
             /**
              * Format: int64
-             * @description Number of the index version that it searches; absent where nothing is searched.
+             * @description Number of the index version that the process searches; absent if it does not search.
              */
             live?: number;
-            /** @description Why it is not ready. */
+            /** @description Why the process is not ready. */
             problem?: string;
-            /** @description Whether it does its work. */
+            /** @description Whether the process is ready. */
             ready: boolean;
-            /** @description What it serves. */
+            /** @description Services that the process runs. */
             services: string[];
             /**
              * Format: date-time
-             * @description When it started.
+             * @description When the process started.
              */
             started: string;
             /**
              * Format: int64
-             * @description Number of the index version that searches are to use, as it knows the plan.
+             * @description Number of the index version that searches shall use, in the plan that the process knows.
              */
             target?: number;
             version: string;
-            /** @description Version that it ranks the tenant's searches by; absent where nothing is searched. */
+            /** @description Version of the weights for the tenant's searches; absent in a process that does not search. */
             weights?: string;
         };
         ProposedSource: {
-            /** @description Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all. */
+            /** @description For sources that name others: patterns of accepted names, such as io.github.acme/*; absent: all. */
             allow?: string[];
             /** @description Private addresses may be reached, as far as the operator's settings allow them. */
             allow_private?: boolean;
@@ -3124,17 +3118,17 @@ export interface components {
             /** @description In place of url, of an MCP server that is started: the program and its arguments. */
             command?: string[];
             /**
-             * @description What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed.
+             * @description What happens to tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only after confirmation.
              * @enum {string}
              */
             deletes?: "guarded" | "always" | "never";
             /** @description Patterns of the names that are not taken, allowed or not. */
             deny?: string[];
-            /** @description Of the kinds caddy and traefik: path below each route at which its OpenAPI document is; absent: openapi.json. */
+            /** @description Kinds caddy and traefik: path of the OpenAPI document below each route; absent: openapi.json. */
             document?: string;
-            /** @description Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes. */
+            /** @description Longest time between two looks at the source, such as 5m; absent: as the source asks, else five minutes. */
             every?: string;
-            /** @description What the senders of events prove themselves with: a credential of kind hook. Absent: the source takes no events. */
+            /** @description Credential of kind hook that signs events of the source. Absent: the source takes no events. */
             hook?: components["schemas"]["SourceAuth"];
             /** @description mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events. */
             kind: string;
@@ -3144,40 +3138,42 @@ export interface components {
              */
             limit?: number;
             mapping?: components["schemas"]["Mapping"];
-            /** @description Name that the source is to have, or has: what it lists is compared with what the index has of it. Absent: it is compared with nothing. */
+            /** @description Present or future name of the source: its list is compared with the index. Absent: no comparison. */
             name?: string;
-            /** @description Of the kind kubernetes: where objects are looked for; absent: wherever the operator's settings allow it. */
+            /** @description Kind kubernetes: namespaces to search; absent: all namespaces in the operator's settings. */
             namespaces?: string[];
             /** @description The source is not looked at. */
             paused?: boolean;
-            /** @description Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it. */
+            /** @description Provider that owns the tools; absent: the source's name. If there are several documents, each has a provider below it. */
             provider?: string;
-            /** @description Of the kind kong: the address at which the gateway serves its routes. */
+            /** @description Kind kong: address of the gateway's routes. */
             proxy?: string;
-            /** @description Of the kind kubernetes: labels that the objects have, such as team=shop. */
+            /** @description Kind kubernetes: labels of the objects, such as team=shop. */
             selector?: string;
-            /** @description Where the source is: http or https, and of a folder its path. */
+            /** @description Address of the source: http or https; path of a folder. */
             url?: string;
         };
         Provenance: {
             /**
              * Format: double
-             * @description Share of the words of the source's prose that stand in a field: 0 to 1.
+             * @description The share of the words of the source's prose that a field has, from 0 to 1.
              */
             coverage: number;
-            /** @description What of the raw document stands in no field. */
+            /** @description Sentences of the source that no field has, or not once more. */
             left_out?: components["schemas"]["LeftOut"][];
-            /** @description In the order of the source. */
+            /** @description Sentences of the source that a field has, in the order of the source. */
             sentences?: components["schemas"]["Sentence"][];
         };
         ProviderPage: {
-            /** @description Of the next page; absent on the last. */
+            /** @description Cursor of the next page; absent on the last. */
             cursor?: string;
             /** @description By id. */
             providers: components["schemas"]["ToolSummary"][];
         };
         ProviderSize: {
             id: string;
+            /** @description The source of its tools by the name that an operator gave it: for a source found by another one, the name of that one. Absent if tools of the provider were sent. */
+            source?: string;
             /** Format: int64 */
             tools: number;
         };
@@ -3187,29 +3183,29 @@ export interface components {
             reason?: string;
         };
         Question: {
-            /** @description That the caller can provide, name to meaning, as in a search. */
+            /** @description Arguments that the caller can provide, name to meaning, as in a search. */
             arguments?: {
                 [key: string]: string;
             };
-            /** @description Unique among the questions of the tenant; where a change leaves it out, it follows from the query. */
+            /** @description Unique for the tenant; derived from the query if absent in a change. */
             id?: string;
-            /** @description In words, at most 4 KiB. */
+            /** @description Query in words, at most 4 KiB. */
             query: string;
-            /** @description The tools that are to be found. */
+            /** @description Tools that a search should find. */
             relevant: components["schemas"]["RelevantTool"][];
         };
         Questions: {
-            /** @description In the order in which they were sent. */
+            /** @description Questions in the order of the request. */
             questions: components["schemas"]["Question"][];
-            /** @description Rises with each change; 0: there never were any. A change names the one that it replaces. */
+            /** @description Rises with each change, from 0 for a tenant without questions. A change names the version that it replaces. */
             version: string;
         };
         RecordedSearch: {
-            /** @description Its words, cut at 1,000 bytes; empty where there were needs or steps alone. */
+            /** @description Words of the search, cut at 1,000 bytes; empty if it had only needs or steps. */
             query: string;
             /** @description Ids that it showed, best first, at most ten. */
             results: string[];
-            /** @description As its answer had it. */
+            /** @description Id of the search, as in its answer. */
             search_id: string;
             /** Format: date-time */
             time: string;
@@ -3221,7 +3217,7 @@ export interface components {
             searches: components["schemas"]["RecordedSearch"][];
         };
         ReindexRequest: {
-            /** @description Search the other index version: the previous one, or during a change the one that is still searched. */
+            /** @description Search the other index version: the previous version, or during a change the current one. */
             back?: boolean;
             /** @description Give up the index version that is not searched. */
             finish?: boolean;
@@ -3234,74 +3230,79 @@ export interface components {
              * @description Number of the index version that this process searches.
              */
             live: number;
-            /** @description Where services run apart: the processes that search or embed and answered. */
+            /** @description If services run apart: the processes that search or embed and answered. */
             replicas?: components["schemas"]["Replica"][];
             /**
              * Format: int64
              * @description Number of the index version that searches are to use.
              */
             target: number;
-            /** @description Of the index, by number. */
+            /** @description Versions of the index, by number. */
             versions: components["schemas"]["IndexVersion"][];
         };
         ReleaseRequest: {
-            /** @description Of the document that was looked at, as the catalogue says it. */
+            /** @description Hash of the inspected document, from the catalogue. */
             hash: string;
             id: string;
         };
         RelevantTool: {
-            /** @description Ids of tools that do in its place, such as copies of other providers. */
+            /** @description Ids of tools that are as good, such as copies by other providers. */
             alternatives?: string[];
             /**
              * Format: double
-             * @description How well it answers, above 0; 1 when absent.
+             * @description How well the tool answers, above 0; 1 if absent.
              */
             grade?: number;
-            /** @description Of the tool. */
+            /** @description Id of the tool. */
             id: string;
         };
         RemoteHeader: {
-            /** @description Where none is given. */
+            /** @description Value without input. */
             default?: string;
             description?: string;
             /** @description The server answers nothing without it. */
             isRequired?: boolean;
-            /** @description It is not to be shown. */
+            /** @description The value must not be shown. */
             isSecret?: boolean;
             name: string;
-            /** @description As it is sent. */
+            /** @description Fixed value. */
             value?: string;
         };
         RemoteValue: {
-            /** @description Where none is given. */
+            /** @description Value without input. */
             default?: string;
             description?: string;
             /** @description The server answers nothing without it. */
             isRequired?: boolean;
-            /** @description It is not to be shown. */
+            /** @description The value must not be shown. */
             isSecret?: boolean;
-            /** @description As it is sent. */
+            /** @description Fixed value. */
             value?: string;
         };
         ReplacedGrants: {
-            /** @description What callers lose and gain, for all that a grant before or after names, and for each role what it may do. */
+            /** @description What callers lose and gain, for each subject and group in a grant before or after, and for each role. */
             effects: components["schemas"]["GrantEffects"][];
             /** @description An empty list: the roles of callers alone decide. */
             grants: components["schemas"]["Grant"][];
-            /** @description Of the grants. A change names the version that it is of. */
+            /**
+             * Format: int64
+             * @description For how many further subjects and groups the change is: effects has at most 100 of them.
+             */
+            unshown?: number;
+            /** @description Version of the grants. A change names the version it replaces. */
             version: string;
         };
         Replica: {
-            /** @description Where it answers HTTP. */
+            /** @description Address of its HTTP server. */
             address: string;
             /**
              * Format: int64
-             * @description Number of the index version that it searches; absent where nothing is searched.
+             * @description Number of the index version that it searches; absent if it does not search.
              */
             live?: number;
-            /** @description Why it cannot work for the target. */
+            /** @description Why the process cannot use the target. */
             problem?: string;
-            /** @description What it serves. */
+            /** @description Names of its services. */
             services: string[];
             /**
              * Format: int64
@@ -3309,34 +3310,34 @@ export interface components {
              */
             target: number;
         };
-        /** @description Reranking says what reordering by owners did to a result. */
+        /** @description Reranking says how reordering by owners moved a result. */
         Reranking: {
             /**
-             * @description Single, multi, or off: all stayed as they were
+             * @description Single, multi, or off if all results kept their places.
              * @enum {string}
              */
             algorithm: "off" | "single" | "multi" | "auto";
             /**
              * Format: double
-             * @description The relevance, or where there is none the score, on a scale from 0 to 1
+             * @description The relevance or, without one, the score on a scale from 0 to 1.
              */
             calibrated: number;
             /**
              * Format: int64
-             * @description Place by the score, from 1
+             * @description The place by score, from 1.
              */
             from: number;
             /**
              * Format: double
-             * @description Probability that one owner answers the query; absent where it was not computed
+             * @description The probability that one owner answers the query; absent if it was not computed.
              */
             single?: number;
             /**
              * Format: int64
-             * @description Place by reranking
+             * @description The place after reranking.
              */
             to: number;
-            /** @description Clear_owner, extended_list, other_owner, component, over_component or truncated */
+            /** @description The reason: clear_owner, extended_list, other_owner, component, over_component or truncated. */
             why?: string;
         };
         Revision: {
@@ -3345,25 +3346,25 @@ export interface components {
              * @description When that was.
              */
             accepted: string;
-            /** @description Fields that differ from the document before: name, title, description, parameters, response, examples or tags. Empty where none is known. */
+            /** @description Fields that differ from the document before: name, title, description, parameters, response, examples or tags. Empty without an earlier document. */
             changed: string[];
-            /** @description It is what searches see. */
+            /** @description Searches see this change. */
             current: boolean;
-            /** @description Of the raw document. */
+            /** @description Format of the raw document. */
             format?: string;
-            /** @description Of the raw document's canonical JSON. */
+            /** @description Hash of the raw document's canonical JSON. */
             hash?: string;
             /**
-             * @description What it did.
+             * @description The operation.
              * @enum {string}
              */
             op: "put" | "delete";
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
-            /** @description The source that it was read from; absent where it was sent. */
+            /** @description The source that it was read from; absent if it was sent by a client. */
             source?: string;
             /**
              * Format: int64
@@ -3379,15 +3380,15 @@ export interface components {
             accepted: string;
             /**
              * Format: int64
-             * @description The revision that it is compared with; absent where there is none.
+             * @description The revision of the comparison; absent without an earlier document.
              */
             against?: number;
-            /** @description Where the documents of the two differ. */
+            /** @description Differences of the two documents. */
             differences: components["schemas"]["RevisionDifference"][];
-            /** @description As rules make it now, without a language model. */
+            /** @description Document by the present rules, without a language model. */
             document?: components["schemas"]["Document"];
             /**
-             * @description What it did.
+             * @description The operation.
              * @enum {string}
              */
             op: "put" | "delete";
@@ -3395,16 +3396,16 @@ export interface components {
             raw?: unknown;
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
         };
         RevisionDifference: {
-            /** @description Absent where it is gone. */
+            /** @description Absent if the value was removed. */
             after?: unknown;
-            /** @description Absent where it is new. */
+            /** @description Absent if the value is new. */
             before?: unknown;
-            /** @description JSON pointer into the document, of what is gone into the one before. */
+            /** @description JSON pointer into the document; if the value was removed, into the document before. */
             path: string;
         };
         RevisionList: {
@@ -3414,12 +3415,12 @@ export interface components {
         Sample: {
             /**
              * Format: double
-             * @description Changes that were accepted.
+             * @description Accepted changes.
              */
             accepted_per_second?: number;
             /**
              * Format: double
-             * @description Calls of tools, of the process that answers.
+             * @description Calls of tools by the process that answers.
              */
             calls_per_second?: number;
             /**
@@ -3429,17 +3430,17 @@ export interface components {
             dead_letters: number;
             /**
              * Format: double
-             * @description Events, of the process that answers.
+             * @description Feedback events of the process that answers.
              */
             feedback_per_second?: number;
             /**
              * Format: double
-             * @description Half of the changes since the sample before became searchable within this time, estimated within the bounds of toolstream_freshness_seconds. Absent where there was none.
+             * @description Median time until changes became searchable since the last sample, estimated between the bounds of toolstream_freshness_seconds. Absent without changes.
              */
             freshness_p50_seconds?: number;
             /**
              * Format: double
-             * @description 99 of a hundred did, likewise.
+             * @description 99th percentile, estimated likewise.
              */
             freshness_p99_seconds?: number;
             /**
@@ -3454,17 +3455,17 @@ export interface components {
             lag?: number;
             /**
              * Format: double
-             * @description Half of the searches since the sample before took no longer, estimated within the bounds of toolstream_search_seconds. Absent where there was none.
+             * @description Median of the searches since the last sample, estimated between the bounds of toolstream_search_seconds. Absent without searches.
              */
             search_p50_ms?: number;
             /**
              * Format: double
-             * @description 99 of a hundred took no longer, likewise.
+             * @description 99th percentile, estimated likewise.
              */
             search_p99_ms?: number;
             /**
              * Format: double
-             * @description Of the process that answers.
+             * @description Searches of the process that answers.
              */
             searches_per_second?: number;
             /** Format: date-time */
@@ -3475,156 +3476,156 @@ export interface components {
              */
             tools: number;
         };
-        /** @description ScorePart is what one part of a tool, or of what is known of it, adds to its score. */
+        /** @description ScorePart is the contribution of one subject to a score. */
         ScorePart: {
-            /** @description The same in plain words */
+            /** @description The part in plain words. */
             label: string;
-            /** @description Stable id, such as words.name; before the dot stands the kind: words, meaning, usage, related, query; or it is penalty */
+            /** @description A stable id such as words.name, which begins with its kind: words, meaning, usage, related or query; or penalty. */
             part: string;
             /**
              * Format: double
-             * @description Points of the score; below 0 it costs some
+             * @description The points that the part adds to the score, or takes away if negative.
              */
             value: number;
         };
         /** @description SearchRequest asks for the k best entities for a query. */
         SearchRequest: {
-            /** @description Name to meaning, never a value; "(integer) meaning" tells the type */
+            /** @description The arguments that the caller has: name to meaning, never a value. "(integer) meaning" tells the type. */
             arguments?: {
                 [key: string]: string;
             };
             /**
-             * @description The answer also has the tools in this form
+             * @description Also return the tools in this form.
              * @enum {string}
              */
             as?: "mcp" | "openai" | "anthropic" | "tool_reference" | "tool_search_output";
-            /** @description Of the tool_search_call that a tool_search_output answers */
+            /** @description The id of the tool_search_call that a tool_search_output answers. */
             call_id?: string;
-            /** @description Copies of other providers in one result; true when absent */
+            /** @description Merge copies of other providers into one result; true by default. */
             collapse?: boolean;
-            /** @description Tools that the caller cannot call now are left out */
+            /** @description Omit tools that the caller cannot call now. */
             connected?: boolean;
-            /** @description What has one of these flags is left out, before the top k are chosen */
+            /** @description Exclude entities with one of these flags before the top k are chosen. */
             exclude_flags?: string[];
-            /** @description Say of each result how its score came about */
+            /** @description Explain the score of each result. */
             explain?: boolean;
             filters?: components["schemas"]["Filters"];
-            /** @description Parts that each tool comes with */
+            /** @description The parts of each tool to include. */
             include?: string[];
             /**
              * Format: int64
-             * @description 1 to 1000, 10 when absent
+             * @description The number of results, 1 to 1000; 10 by default.
              */
             k?: number;
             /**
              * Format: double
-             * @description From 0 to 1: results below are left out
+             * @description Omit results with a lower confidence, from 0 to 1.
              */
             min_confidence?: number;
-            /** @description Given by the caller: skips rewriting */
+            /** @description The needs of the query from the caller, which skip rewriting. */
             needs?: components["schemas"]["Need"][];
-            /** @description What is wanted, in words; may be absent beside needs or steps */
+            /** @description What to find, in words. It may be absent if needs or steps are given. */
             query: string;
             /**
-             * @description What to rank: tools when absent
+             * @description What to rank; tools by default.
              * @enum {string}
              */
             rank?: "tools" | "providers" | "auto";
             /**
-             * @description How to reorder by owners: as the server is set when absent
+             * @description How to reorder tools by their owners; by default as the server is configured.
              * @enum {string}
              */
             rerank?: "off" | "single" | "multi" | "auto";
             /**
-             * @description Whether a language model, where one is set, takes the query apart: auto when absent
+             * @description Whether a language model splits the query into needs, if one is configured; auto by default.
              * @enum {string}
              */
             rewrite?: "auto" | "off";
-            /** @description Of the caller: a call that names it and no search is one of a result of its newest search */
+            /** @description A session of the caller. A call with this session and without a search counts as a call of a result of its newest search. */
             session?: string;
-            /** @description Of a task, each searched by itself; not beside needs */
+            /** @description The steps of a task, each searched by itself; not together with needs. */
             steps?: string[];
             /**
              * Format: int64
-             * @description Each tool comes with its signature, and as many of the first as fit with their schemas, or in the form
+             * @description Return each tool with its signature, and the schemas or the form of as many of the first tools as fit into the budget.
              */
             token_budget?: number;
-            /** @description Of operators: the version to rank by, "live" or "builtin"; such a search teaches nothing */
+            /** @description For operators: the version of the weights to rank by, "live" or "builtin". Such a search teaches nothing. */
             weights?: string;
         };
         /** @description SearchResponse answers a SearchRequest. */
         SearchResponse: {
-            /** @description Where the request left open what to rank */
+            /** @description What the search chose to rank, if the request left it open. */
             chosen?: components["schemas"]["Chosen"];
-            /** @description Parts that could not be asked; never null */
+            /** @description The parts of the server that did not answer; never null. */
             degraded: string[];
-            /** @description K was above 1000 and has been lowered to it */
+            /** @description Whether k was above 1000 and has been lowered to it. */
             k_capped?: boolean;
-            /** @description Whether it is unlikely of everything that was found to be what the query wants */
+            /** @description Whether probably no entity that was found is what the query asks for. */
             nothing_fits: boolean;
-            /** @description Of an answer without results: tools of the providers that it is for are in quarantine */
+            /** @description In an answer without results: whether tools of the requested providers are in quarantine. */
             quarantined?: boolean;
             /**
-             * @description How results were reordered: single or multi
+             * @description How the results were reordered: single or multi.
              * @enum {string}
              */
             reranked?: "single" | "multi";
-            /** @description Best first; never null */
+            /** @description The results, best first; never null. */
             results: components["schemas"]["Hit"][];
             /**
-             * @description What was done to the query
+             * @description How the query was rewritten.
              * @enum {string}
              */
             rewrite: "auto" | "off" | "llm" | "cache" | "given" | "fallback";
-            /** @description For feedback; empty where the search teaches nothing */
+            /** @description The id of the search for feedback; empty if the search teaches nothing. */
             search_id: string;
-            /** @description Where an explanation was asked for */
+            /** @description What the query was split into, if an explanation was requested. */
             searched?: components["schemas"]["Searched"];
-            /** @description That counted them */
+            /** @description The tokenizer that counted the tokens. */
             tokenizer?: string;
             /**
              * Format: int64
-             * @description With a budget: of tools, else of names, signatures, descriptions and schemas
+             * @description With a budget: the tokens of tools or, without a form, of names, signatures, descriptions and schemas.
              */
             tokens?: number;
             /**
              * Format: double
-             * @description Milliseconds
+             * @description The time of the search in milliseconds.
              */
             took_ms: number;
-            /** @description In the form of as: a list, or the one item of tool_search_output */
+            /** @description The tools in the form of as: a list, or the single item of tool_search_output. */
             tools?: unknown;
-            /** @description Version that ranked this answer */
+            /** @description The version of the weights that ranked this answer. */
             weights: string;
         };
-        /** @description Searched is what the query was taken to be after. */
+        /** @description Searched has the parts of a query. */
         Searched: {
-            /** @description Name to meaning */
+            /** @description The arguments in the query: name to meaning. */
             arguments: {
                 [key: string]: string;
             };
-            /** @description That the query was taken apart into */
+            /** @description The needs into which the query was split. */
             needs: components["schemas"]["Need"][];
         };
         Sentence: {
-            /** @description Such as description, parameters/city/description or response. */
+            /** @description The field, such as description, parameters/city/description or response. */
             field: string;
-            /** @description JSON pointer in the source. */
+            /** @description The JSON pointer of the text in the source. */
             path: string;
-            /** @description The text itself. */
+            /** @description The text of the sentence. */
             text: string;
         };
         ServerDetail: {
-            /** @description The form of what is said of the server. */
+            /** @description Schema of this description. */
             $schema?: string;
             description: string;
             /** @description NAMESPACE/NAME, the namespace a domain read from its end. */
             name: string;
-            /** @description How the server is reached. */
+            /** @description Addresses of the server. */
             remotes?: components["schemas"]["ServerRemote"][];
             title?: string;
             version: string;
-            /** @description Where to read about the server. */
+            /** @description Website of the server. */
             websiteUrl?: string;
         };
         ServerEntry: {
@@ -3633,11 +3634,11 @@ export interface components {
         };
         ServerList: {
             metadata: components["schemas"]["ListMetadata"];
-            /** @description By name. */
+            /** @description Servers, sorted by name. */
             servers: components["schemas"]["ServerEntry"][];
         };
         ServerRemote: {
-            /** @description Header fields that the server wants. */
+            /** @description Header fields that the server needs. */
             headers?: components["schemas"]["RemoteHeader"][];
             /**
              * @description The transport.
@@ -3645,37 +3646,37 @@ export interface components {
              */
             type: "streamable-http" | "sse";
             url: string;
-            /** @description Of the address, by their names. */
+            /** @description Variables of the address by name. */
             variables?: {
                 [key: string]: components["schemas"]["RemoteValue"];
             };
         };
         Session: {
-            /** @description It is known who calls: by a credential, or because none is asked for. */
+            /** @description The caller is known: by a credential, or because authentication is off. */
             authenticated: boolean;
-            /** @description Who calls; absent where that is not known. */
+            /** @description The caller; absent if unknown. */
             caller?: components["schemas"]["SessionCaller"];
             /** @description No credential is asked for: every caller is an admin. */
             open: boolean;
             /**
              * Format: int64
-             * @description In how many seconds the browser is to renew the session (/v1/session:renew), so that it goes on; absent where it cannot be renewed.
+             * @description Seconds until the browser should renew the session (/v1/session:renew); absent if it cannot be renewed.
              */
             renew_seconds?: number;
             /** @description How a browser may sign in: with a token, or at the identity provider (/v1/session:login). */
             sign_in: ("token" | "oidc")[];
         };
         SessionCaller: {
-            /** @description That an identity provider names. */
+            /** @description Groups from the identity provider. */
             groups: string[];
-            /** @description It sees and changes what all tenants share. */
+            /** @description The caller sees and changes the resources that all tenants share. */
             operator: boolean;
             /**
-             * @description Its role; absent for one that may do nothing.
+             * @description Role of the caller; absent if it has no rights.
              * @enum {string}
              */
             role?: "reader" | "caller" | "writer" | "operator" | "admin";
-            /** @description Its name in the tenant; absent for one without a name. */
+            /** @description Name of the caller in the tenant; absent for a caller without a name. */
             subject?: string;
             tenant: string;
         };
@@ -3683,48 +3684,30 @@ export interface components {
             /** @description The token to sign in with. */
             token: string;
         };
-        ShadowTrial: {
-            /**
-             * Format: int64
-             * @description Searches that decide it at the earliest.
-             */
-            needed: number;
-            /**
-             * Format: date-time
-             * @description When it began.
-             */
-            since: string;
-            /**
-             * Format: date-time
-             * @description When it is decided at the latest.
-             */
-            until: string;
-            version: string;
-        };
         Source: {
-            /** @description Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all. */
+            /** @description For sources that name others: patterns of accepted names, such as io.github.acme/*; absent: all. */
             allow?: string[];
             /** @description Private addresses may be reached, as far as the operator's settings allow them. */
             allow_private?: boolean;
             auth?: components["schemas"]["SourceAuth"];
-            /** @description What that one calls it. */
+            /** @description The name that the other source gives it. */
             called?: string;
-            /** @description What the last change came to. */
+            /** @description Counts of the last change. */
             changed: components["schemas"]["SourceChanges"];
             /** @description In place of url, of an MCP server that is started: the program and its arguments. */
             command?: string[];
-            /** @description The source stands in the settings, where alone it can be changed. */
+            /** @description The source is declared in the settings and can only be changed there. */
             declared?: boolean;
             /**
-             * @description What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed.
+             * @description What happens to tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only after confirmation.
              * @enum {string}
              */
             deletes?: "guarded" | "always" | "never";
             /** @description Patterns of the names that are not taken, allowed or not. */
             deny?: string[];
-            /** @description Of the kinds caddy and traefik: path below each route at which its OpenAPI document is; absent: openapi.json. */
+            /** @description Kinds caddy and traefik: path of the OpenAPI document below each route; absent: openapi.json. */
             document?: string;
-            /** @description Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes. */
+            /** @description Longest time between two looks at the source, such as 5m; absent: as the source asks, else five minutes. */
             every?: string;
             /**
              * Format: int64
@@ -3733,7 +3716,7 @@ export interface components {
             found?: number;
             /** @description The tools and sources that are gone from the source and wait for a confirmation. */
             held?: components["schemas"]["SourceLoss"];
-            /** @description What the senders of events prove themselves with: a credential of kind hook. Absent: the source takes no events. */
+            /** @description Credential of kind hook that signs events of the source. Absent: the source takes no events. */
             hook?: components["schemas"]["SourceAuth"];
             /** @description mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events. */
             kind: string;
@@ -3768,7 +3751,7 @@ export interface components {
             limit?: number;
             mapping?: components["schemas"]["Mapping"];
             name: string;
-            /** @description Of the kind kubernetes: where objects are looked for; absent: wherever the operator's settings allow it. */
+            /** @description Kind kubernetes: namespaces to search; absent: all namespaces in the operator's settings. */
             namespaces?: string[];
             /**
              * Format: date-time
@@ -3781,11 +3764,11 @@ export interface components {
             paused?: boolean;
             /** @description The first of the documents and tools that could not be taken, with the reason. */
             problems?: string[];
-            /** @description Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it. */
+            /** @description Provider that owns the tools; absent: the source's name. If there are several documents, each has a provider below it. */
             provider?: string;
-            /** @description Of the kind kong: the address at which the gateway serves its routes. */
+            /** @description Kind kong: address of the gateway's routes. */
             proxy?: string;
-            /** @description Of the kind kubernetes: labels that the objects have, such as team=shop. */
+            /** @description Kind kubernetes: labels of the objects, such as team=shop. */
             selector?: string;
             /**
              * Format: date-time
@@ -3804,7 +3787,7 @@ export interface components {
              * @description Tools that the source has.
              */
             tools: number;
-            /** @description Where the source is: http or https, and of a folder its path. */
+            /** @description Address of the source: http or https; path of a folder. */
             url?: string;
         };
         SourceAuth: {
@@ -3831,7 +3814,7 @@ export interface components {
         SourceEventResult: {
             /** @enum {string} */
             state?: "accepted" | "duplicate";
-            /** @description Of the handshake of Azure's Event Grid: the code that it sent. */
+            /** @description The code that Azure's Event Grid sent in its handshake. */
             validationResponse?: string;
         };
         SourceList: {
@@ -3839,7 +3822,7 @@ export interface components {
             sources: components["schemas"]["Source"][];
         };
         SourceLoss: {
-            /** @description Stands for exactly these. */
+            /** @description Digest of exactly these. */
             digest: string;
             /**
              * Format: int64
@@ -3850,24 +3833,24 @@ export interface components {
             some: string[];
         };
         SourceNames: {
-            /** @description What came, or would come. */
+            /** @description Added, or to be added. */
             added: string[];
-            /** @description What changed, or would change. */
+            /** @description Changed, or to be changed. */
             changed: string[];
-            /** @description What went, or would go. */
+            /** @description Removed, or to be removed. */
             removed: string[];
         };
         SourceProblem: {
             error?: string;
             /**
              * Format: int64
-             * @description Further ones in this state that the same source names.
+             * @description Further sources in this state that the same registry names.
              */
             more?: number;
             name: string;
             /**
              * Format: date-time
-             * @description Since when it has been so.
+             * @description When the source came into this state.
              */
             since: string;
             state: string;
@@ -3875,7 +3858,7 @@ export interface components {
             tools: number;
         };
         SourceSpec: {
-            /** @description Of a source that names others: patterns of the names that are taken, such as io.github.acme/*; absent: all. */
+            /** @description For sources that name others: patterns of accepted names, such as io.github.acme/*; absent: all. */
             allow?: string[];
             /** @description Private addresses may be reached, as far as the operator's settings allow them. */
             allow_private?: boolean;
@@ -3883,17 +3866,17 @@ export interface components {
             /** @description In place of url, of an MCP server that is started: the program and its arguments. */
             command?: string[];
             /**
-             * @description What becomes of tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only once that is confirmed.
+             * @description What happens to tools that the source no longer lists. guarded (the default): they are deleted, but more than half at once only after confirmation.
              * @enum {string}
              */
             deletes?: "guarded" | "always" | "never";
             /** @description Patterns of the names that are not taken, allowed or not. */
             deny?: string[];
-            /** @description Of the kinds caddy and traefik: path below each route at which its OpenAPI document is; absent: openapi.json. */
+            /** @description Kinds caddy and traefik: path of the OpenAPI document below each route; absent: openapi.json. */
             document?: string;
-            /** @description Longest time between two looks at the source, such as 5m; absent: what the source asks for, else five minutes. */
+            /** @description Longest time between two looks at the source, such as 5m; absent: as the source asks, else five minutes. */
             every?: string;
-            /** @description What the senders of events prove themselves with: a credential of kind hook. Absent: the source takes no events. */
+            /** @description Credential of kind hook that signs events of the source. Absent: the source takes no events. */
             hook?: components["schemas"]["SourceAuth"];
             /** @description mcp, openapi, folder, a2a, mcp-registry, docker-catalog, kubernetes, kong, azure, aws, caddy, traefik or events. */
             kind: string;
@@ -3903,23 +3886,23 @@ export interface components {
              */
             limit?: number;
             mapping?: components["schemas"]["Mapping"];
-            /** @description Of the kind kubernetes: where objects are looked for; absent: wherever the operator's settings allow it. */
+            /** @description Kind kubernetes: namespaces to search; absent: all namespaces in the operator's settings. */
             namespaces?: string[];
             /** @description The source is not looked at. */
             paused?: boolean;
-            /** @description Provider that owns the tools; absent: the source's name. Where there are several documents, each has a provider below it. */
+            /** @description Provider that owns the tools; absent: the source's name. If there are several documents, each has a provider below it. */
             provider?: string;
-            /** @description Of the kind kong: the address at which the gateway serves its routes. */
+            /** @description Kind kong: address of the gateway's routes. */
             proxy?: string;
-            /** @description Of the kind kubernetes: labels that the objects have, such as team=shop. */
+            /** @description Kind kubernetes: labels of the objects, such as team=shop. */
             selector?: string;
-            /** @description Where the source is: http or https, and of a folder its path. */
+            /** @description Address of the source: http or https; path of a folder. */
             url?: string;
         };
         SourceTrial: {
-            /** @description What a look would come to that is not a test, against what the index has now; absent where the source has no name. */
+            /** @description Changes of the index that a real look would make now; absent if the source has no name. */
             changed?: components["schemas"]["SourceChanges"];
-            /** @description The first of those tools and sources. What would go is held for a confirmation where it is more than half. */
+            /** @description The first of these tools and sources. If more than half would go, the deletion is held for a confirmation. */
             changes?: components["schemas"]["SourceNames"];
             /**
              * Format: int64
@@ -3928,7 +3911,7 @@ export interface components {
             found?: number;
             /** @description The source says itself when its list changes. */
             live: boolean;
-            /** @description The ids of the first tools, and what the source calls the first sources. */
+            /** @description The ids of the first tools, and the names of the first sources as the source gives them. */
             names: string[];
             /** @description The first of the documents and tools that could not be taken, with the reason. */
             problems?: string[];
@@ -3943,46 +3926,46 @@ export interface components {
         SourcesEvent: {
             /**
              * Format: int64
-             * @description Further ones that have changed or are gone: GET /v1/sources shows all.
+             * @description How many further sources have changed or were removed: GET /v1/sources shows all.
              */
             more?: number;
-            /** @description Names of those that are gone, at most 100. */
+            /** @description Names of removed sources, at most 100. */
             removed?: string[];
-            /** @description Those that have changed, at most 100. */
+            /** @description Sources that have changed, at most 100. */
             sources: components["schemas"]["Source"][];
         };
         SourcesStatus: {
-            /** @description How many are in which state. */
+            /** @description Sources by state. */
             states: {
                 [key: string]: number;
             };
-            /** @description The first of those that are stale, refused, held or want a credential; of those that a source names one for each state. */
+            /** @description The first sources that are stale, refused, held or need a credential; of the sources that a registry names, one for each state. */
             unwell: components["schemas"]["SourceProblem"][];
         };
         Stage: {
             /**
              * Format: int64
-             * @description Records that it has yet to read, at most: compaction leaves gaps in the numbering.
+             * @description Records that the stage has yet to read, at most: compaction leaves gaps in the numbering.
              */
             lag: number;
             name: string;
             /**
              * Format: double
-             * @description Records that it worked on a second, of late; absent where that is not known yet.
+             * @description Records that the stage processed per second since the last measurement; absent until that is known.
              */
             per_second?: number;
-            /** @description Why nothing else is known of it. */
+            /** @description Why nothing else is known of the stage. */
             problem?: string;
-            /** @description That it reads. */
+            /** @description Topic that the stage reads. */
             topic: string;
             /**
              * Format: double
-             * @description How long ago the oldest of them was accepted.
+             * @description Time since the oldest of these was accepted.
              */
             waiting_seconds?: number;
             /**
              * Format: int64
-             * @description Processes that share the work; absent where there is one by design.
+             * @description Processes that share the work; absent for a stage that has one process by design.
              */
             workers?: number;
         };
@@ -3993,7 +3976,7 @@ export interface components {
         Status: {
             /** @description Data folder. */
             data?: string;
-            /** @description How many of them for which reason. */
+            /** @description Open dead letters by reason. */
             dead_letter_reasons?: {
                 [key: string]: number;
             };
@@ -4002,24 +3985,24 @@ export interface components {
              * @description Open dead letters of the tenant.
              */
             dead_letters: number;
-            /** @description What the process that answers needs of others. */
+            /** @description Servers and services that the process which answers needs. */
             dependencies?: components["schemas"]["Dependency"][];
-            /** @description File system of the data folder; absent where the system does not say. */
+            /** @description File system of the data folder; absent if the operating system does not tell. */
             disk?: components["schemas"]["Disk"];
             /**
              * Format: int64
-             * @description Epoch of these weights: of two versions, the one with the higher epoch was made live later.
+             * @description Epoch of these weights: the version with the higher epoch went live later.
              */
             epoch?: number;
-            /** @description What was checked, and what to do about what is wrong. Tenants other than default see what concerns their own tools. */
+            /** @description The result of each check, with a remedy for each problem. Tenants other than default see the checks of their own tools. */
             findings: components["schemas"]["Finding"][];
-            /** @description How long changes took to become searchable in the last 15 minutes, in the process that answers; absent where there was none. */
+            /** @description How long changes took to become searchable in the last 15 minutes, in the process that answers; absent without changes. */
             freshness?: components["schemas"]["Freshness"];
-            /** @description What this process asked a language model today; absent where it asks none. */
+            /** @description Use of the language model by this process today; absent without a language model. */
             llm?: components["schemas"]["LLMStatus"];
             /**
              * Format: int64
-             * @description Tools and providers whose fields lack more than a tenth of the words of their documents, for want of room.
+             * @description Tools and providers whose fields lack more than a tenth of the words of their documents, because a field is full.
              */
             low_coverage: number;
             /**
@@ -4029,19 +4012,19 @@ export interface components {
             mode: "embedded" | "distributed";
             /** @description Embedding model that searches use. */
             model: string;
-            /** @description The embedding models that are indexed: GET /v1/reindex says more. */
+            /** @description The embedding models of all indexes: GET /v1/reindex has details. */
             models?: components["schemas"]["IndexedModel"][];
             /**
              * Format: int64
-             * @description Tools that are searched as rules made them, until the language model has answered.
+             * @description Tools that searches see as the rules made them, until the language model answers.
              */
             pending: number;
             /**
              * Format: date-time
-             * @description When the first of these was accepted.
+             * @description When the oldest of these was accepted.
              */
             pending_since?: string;
-            /** @description Where services run apart: the processes that answered over NATS. The standardizer does only where it asks a language model. */
+            /** @description In a distributed deployment: the processes that answered over NATS. A standardizer answers only if it uses a language model. */
             processes?: components["schemas"]["Process"][];
             /**
              * Format: int64
@@ -4050,20 +4033,20 @@ export interface components {
             providers: number;
             /**
              * Format: int64
-             * @description Tools and providers that answers leave out because of their flags, until they are released.
+             * @description Tools and providers that answers omit because of their flags, until they are released.
              */
             quarantined: number;
             /** @description The process that answers is ready: up accepts changes, a query replica has caught up. */
             ready: boolean;
             /** @description Why the process is not ready. */
             reason?: string;
-            /** @description Weights and usage of the tenant in the store that cannot serve, with the reason: the last good ones serve. */
+            /** @description Weights and usage of the tenant that were refused, with the reason: the last good ones serve. */
             refused?: string[];
             /** @description Scores are exact: right after changes some are approximate for a moment. */
             settled: boolean;
-            /** @description The tenant's sources; absent where there are none, or their store is away. */
+            /** @description The tenant's sources; absent without sources, or while their store is unreachable. */
             sources?: components["schemas"]["SourcesStatus"];
-            /** @description In the order of the pipeline. */
+            /** @description Stages in the order of the pipeline. */
             stages?: components["schemas"]["Stage"][];
             /**
              * Format: date-time
@@ -4076,38 +4059,38 @@ export interface components {
              */
             tools: number;
             version: string;
-            /** @description Version that the tenant's searches rank by. */
+            /** @description Version of the weights that the tenant's searches use. */
             weights: string;
-            /** @description Parts that the last searches here went without, as in degraded. */
+            /** @description Parts that the last searches of this process had to do without, as in degraded. */
             without?: string[];
             /**
              * Format: int64
-             * @description Tools that have no vector: searches find them by words alone.
+             * @description Tools without a vector: searches find them by words alone.
              */
             without_vectors: number;
         };
         StatusHistory: {
             /**
              * Format: int64
-             * @description Between two samples.
+             * @description Seconds between two samples.
              */
             every_seconds: number;
-            /** @description The oldest first. */
+            /** @description Samples, oldest first. */
             samples: components["schemas"]["Sample"][];
         };
-        /** @description SupportingTool is a tool by which its provider was found. */
+        /** @description SupportingTool is a tool that made its provider a result. */
         SupportingTool: {
             id: string;
             /**
              * Format: int64
-             * @description From 1, among tools and providers
+             * @description The place of the tool, from 1, among tools and providers.
              */
             rank: number;
             /** Format: double */
             score: number;
             /**
              * Format: int64
-             * @description From 1, of the step whose ranking it is; of several
+             * @description The step, from 1, of the ranking; absent for a query of one step.
              */
             step?: number;
         };
@@ -4116,7 +4099,7 @@ export interface components {
             dry_run?: boolean;
             /** @description Ids of all the tools that the providers have. */
             keep: string[];
-            /** @description Whose tools. */
+            /** @description Owners of the tools. */
             providers: string[];
             /**
              * Format: int64
@@ -4127,7 +4110,7 @@ export interface components {
         SyncResult: {
             /** @description The deletes that were accepted, by id. */
             deleted: components["schemas"]["ImportOutcome"][];
-            /** @description With dry_run: ids of the tools that would be deleted. */
+            /** @description With dry_run: ids of the tools to delete. */
             missing?: string[];
         };
         Tenant: {
@@ -4155,12 +4138,12 @@ export interface components {
             tenants: components["schemas"]["Tenant"][];
         };
         Tool: {
-            /** @description Of a tool: how a language model calls it. */
+            /** @description Name of the tool for language models. */
             callable_name?: string;
             description: string;
             /** @description The four fields. */
             document: components["schemas"]["Document"];
-            /** @description What is suspicious about the source's text. */
+            /** @description Suspicious properties of the source's text. */
             flags?: string[];
             /** @description What the raw document is: mcp, openapi, function and so on. */
             format?: string;
@@ -4178,10 +4161,10 @@ export interface components {
             raw?: unknown;
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
-            /** @description The source that it was read from; absent where it was sent. */
+            /** @description The source that it was read from; absent if it was sent by a client. */
             source?: string;
             /**
              * Format: int64
@@ -4189,7 +4172,7 @@ export interface components {
              */
             source_version?: number;
             /**
-             * @description It can be searched.
+             * @description indexed: searches find it.
              * @enum {string}
              */
             state: "indexed";
@@ -4206,7 +4189,7 @@ export interface components {
             tools: number;
         };
         ToolPage: {
-            /** @description Of the next page; absent on the last. */
+            /** @description Cursor of the next page; absent on the last. */
             cursor?: string;
             /** @description By id. */
             tools: components["schemas"]["ToolSummary"][];
@@ -4217,15 +4200,15 @@ export interface components {
             kind?: components["schemas"]["Kind"];
             /**
              * Format: int64
-             * @description Of the change.
+             * @description Revision of the change.
              */
             revision?: number;
         };
         ToolSummary: {
-            /** @description Of a tool: how a language model calls it. */
+            /** @description Name of the tool for language models. */
             callable_name?: string;
             description: string;
-            /** @description What is suspicious about the source's text. */
+            /** @description Suspicious properties of the source's text. */
             flags?: string[];
             id: string;
             kind: components["schemas"]["Kind"];
@@ -4235,10 +4218,10 @@ export interface components {
             quarantined?: boolean;
             /**
              * Format: int64
-             * @description Of the change: higher is newer.
+             * @description Revision of the change: higher is newer.
              */
             revision: number;
-            /** @description The source that it was read from; absent where it was sent. */
+            /** @description The source that it was read from; absent if it was sent by a client. */
             source?: string;
             /**
              * Format: int64
@@ -4246,7 +4229,7 @@ export interface components {
              */
             source_version?: number;
             /**
-             * @description It can be searched.
+             * @description indexed: searches find it.
              * @enum {string}
              */
             state: "indexed";
@@ -4259,7 +4242,7 @@ export interface components {
         ToolUse: {
             /**
              * Format: int64
-             * @description Those in which it was called or succeeded.
+             * @description How many called it or succeeded.
              */
             called?: number;
             /**
@@ -4269,7 +4252,7 @@ export interface components {
             click_log_odds?: number;
             /**
              * Format: int64
-             * @description Those in which a call of it failed.
+             * @description How many had a call that failed.
              */
             failed?: number;
             id: string;
@@ -4280,12 +4263,12 @@ export interface components {
             queries?: number;
             /**
              * Format: int64
-             * @description Those in which it failed or was rejected.
+             * @description How many had a failed call or rejected it.
              */
             rejected?: number;
             /**
              * Format: int64
-             * @description Of these, those in which it was selected, called or succeeded.
+             * @description How many of these searches selected it, called it or succeeded.
              */
             selected?: number;
             /**
@@ -4295,150 +4278,121 @@ export interface components {
             shown?: number;
             /**
              * Format: int64
-             * @description Those in which a call of it succeeded.
+             * @description How many had a call that succeeded.
              */
             succeeded?: number;
             /**
              * Format: double
-             * @description How often it was used, halved with every half-life, as searches rank by it.
+             * @description Uses, halved with every half-life: the ranking feature.
              */
             uses: number;
         };
         ToolsEvent: {
             /**
              * Format: int64
-             * @description How many have changed since the event before.
+             * @description How many tools and providers have changed since the last event.
              */
             changed: number;
-            /** @description The newest of them, at most 20. */
+            /** @description The newest changes, at most 20. */
             some: components["schemas"]["ChangedTool"][];
         };
-        TrialFigures: {
-            /**
-             * Format: double
-             * @description In the mean of the searches.
-             */
-            gain: number;
-            /**
-             * Format: double
-             * @description How far the gain may be off.
-             */
-            margin?: number;
-            /**
-             * Format: int64
-             * @description How many were compared.
-             */
-            searches: number;
-        };
-        TrialPoint: {
-            /**
-             * Format: double
-             * @description In the mean of the searches.
-             */
-            gain: number;
-            /**
-             * Format: double
-             * @description How far the gain may be off.
-             */
-            margin?: number;
-            /**
-             * Format: int64
-             * @description How many were compared.
-             */
-            searches: number;
-            /**
-             * Format: date-time
-             * @description Of the newest feedback by then.
-             */
-            time: string;
-        };
         UsagePage: {
-            /** @description What clicks changed; absent where there is no feedback. */
+            /** @description The effect of clicks on rankings; absent without feedback. */
             clicks?: components["schemas"]["ClickEffect"];
-            /** @description Of the next page; absent on the last. */
+            /** @description Cursor of the next page; absent on the last. */
             cursor?: string;
             /** @description The most used ones first. */
             tools: components["schemas"]["ToolUse"][];
             /** @description Uses are counted and have no say in rankings: they ranked queries worse that were left out. */
             withheld: boolean;
         };
-        /** @description Weights is one version of the fusion model. Content decides identity: Hash covers every field but itself. */
+        /** @description Weights is one version of the fusion model, identified by its content: Hash covers every other field. */
         Weights: {
             /**
              * Format: double
-             * @description Steepness of the gate, fixed at 15
+             * @description The steepness of the gate, fixed at 15.
              */
             alpha: number;
             /**
              * Format: double
-             * @description Constant term
+             * @description The constant term.
              */
             bias: number;
             /** Format: date-time */
             created: string;
             /**
              * Format: int64
-             * @description Rises with every published version
+             * @description A number that rises with every published version.
              */
             epoch: number;
-            /** @description Weight by feature name; absent is 0 */
+            /** @description The weights by name of feature; 0 if absent. */
             features: {
                 [key: string]: number;
             };
-            /** @description Hex SHA-256 */
+            /** @description The hex SHA-256 of the content. */
             hash: string;
-            /** @description Embedding model that they were learned with, whose searches rank by them */
+            /** @description The embedding model with which they were learned, and whose searches rank by them. */
             model?: string;
-            /** @description Version that these came from */
+            /** @description The version from which these weights were learned. */
             parent?: string;
             /**
              * Format: int64
-             * @description Of the form
+             * @description The version of the format.
              */
             schema: number;
-            /** @description How it was made, in words */
+            /** @description How the weights were made, in words. */
             source?: string;
             /**
              * Format: double
-             * @description In [0, 1]
+             * @description The threshold of the gate, in [0, 1].
              */
             tau: number;
             /**
              * Format: int64
-             * @description That they were fitted to
+             * @description The number of pairs to which they were fitted.
              */
             trained_pairs?: number;
-            /** @description "builtin", "reference" or "w<epoch>-<hash prefix>" */
+            /** @description The name of the version: "builtin", "reference" or "w<epoch>-<hash prefix>". */
             version: string;
             /**
              * Format: double
-             * @description > 0, the same
+             * @description The price of a missing optional parameter, in the same unit.
              */
             w_opt: number;
             /**
              * Format: double
-             * @description > 0, a share of the best score; with schema 1 points of it
+             * @description The price of a missing required parameter, above 0, as a share of the best score; in points with schema 1.
              */
             w_req: number;
         };
         WeightsEvent: {
             /**
              * Format: int64
-             * @description Of two versions, the one with the higher epoch was made live later; 0 of the built-in ones.
+             * @description The version with the higher epoch went live later; 0 for the built-in weights.
              */
             epoch: number;
-            /** @description Their version. */
+            /** @description Version of the weights. */
             live: string;
         };
+        WeightsGain: {
+            /**
+             * Format: double
+             * @description Mean gain of the searches.
+             */
+            gain: number;
+            /**
+             * Format: int64
+             * @description How many were compared.
+             */
+            searches: number;
+        };
         WeightsVersions: {
-            /** @description What is kept and cannot serve. */
+            /** @description Versions that cannot serve. */
             damaged: components["schemas"]["DamagedWeights"][];
             /** @description The version that searches rank by. */
             live: string;
-            /** @description It stays live whatever is learned. */
+            /** @description Learned weights do not replace this version. */
             pinned: boolean;
-            /** @description The version on trial, which is among the versions with the figures of its trial. */
-            shadow?: components["schemas"]["ShadowTrial"];
             /** @description Newest first, the built-in weights last. */
             versions: components["schemas"]["KeptWeights"][];
         };
@@ -4713,17 +4667,17 @@ export interface operations {
     "list-servers": {
         parameters: {
             query?: {
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
-                /** @description Servers on a page, at most: 1 to 100, 30 by default. */
+                /** @description Servers on a page: 1 to 100, 30 by default. */
                 limit?: number;
-                /** @description Only servers whose name holds this. */
+                /** @description Only servers with this text in their name. */
                 search?: string;
-                /** @description Only what has changed since a time. */
+                /** @description Only servers changed since this time. */
                 updated_since?: string;
-                /** @description Only this version; latest is the one that there is. */
+                /** @description Only this version; latest is the only one. */
                 version?: string;
-                /** @description Has no effect: what is gone is not told. */
+                /** @description Without effect: deleted servers are never listed. */
                 include_deleted?: boolean;
             };
             header?: never;
@@ -4755,12 +4709,12 @@ export interface operations {
     "list-server-versions": {
         parameters: {
             query?: {
-                /** @description Has no effect: what is gone is not told. */
+                /** @description Without effect: deleted servers are never listed. */
                 include_deleted?: boolean;
             };
             header?: never;
             path: {
-                /** @description Of the server, with its slash escaped (%2F). */
+                /** @description Name of the server, with its slash escaped (%2F). */
                 name: string;
             };
             cookie?: never;
@@ -4791,14 +4745,14 @@ export interface operations {
     "get-server-version": {
         parameters: {
             query?: {
-                /** @description Has no effect: what is gone is not told. */
+                /** @description Without effect: deleted servers are never listed. */
                 include_deleted?: boolean;
             };
             header?: never;
             path: {
-                /** @description Of the server, with its slash escaped (%2F). */
+                /** @description Name of the server, with its slash escaped (%2F). */
                 name: string;
-                /** @description Of the server, or latest. */
+                /** @description Version of the server, or latest. */
                 version: string;
             };
             cookie?: never;
@@ -4829,19 +4783,19 @@ export interface operations {
     "list-audit-records": {
         parameters: {
             query?: {
-                /** @description Not older than this time (RFC 3339). */
+                /** @description Not before this time (RFC 3339). */
                 since?: string;
-                /** @description Of the caller of this subject only. */
+                /** @description Only of this subject. */
                 who?: string;
-                /** @description Of this operation only, by its id. */
+                /** @description Only this operation, by its id. */
                 action?: string;
-                /** @description About the tool or provider of this id only. */
+                /** @description Only about the tool or provider of this id. */
                 tool?: string;
-                /** @description allowed or denied only. */
+                /** @description Only allowed, or only denied. */
                 decision?: "allowed" | "denied";
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
-                /** @description Entries on a page, at most: 1 to 1000, 100 by default. */
+                /** @description Entries on a page: 1 to 1000, 100 by default. */
                 limit?: number;
             };
             header?: never;
@@ -4902,7 +4856,7 @@ export interface operations {
     "export-audit": {
         parameters: {
             query?: {
-                /** @description Not older than this time (RFC 3339). */
+                /** @description Not before this time (RFC 3339). */
                 since?: string;
             };
             header?: never;
@@ -4934,7 +4888,7 @@ export interface operations {
     "summarize-catalogue": {
         parameters: {
             query?: {
-                /** @description Providers that are named, at most: 1 to 10000, 50 by default. */
+                /** @description Named providers: 1 to 10000, 50 by default. */
                 limit?: number;
             };
             header?: never;
@@ -4966,17 +4920,17 @@ export interface operations {
     "list-dead-letters": {
         parameters: {
             query?: {
-                /** @description Of this stage only. */
+                /** @description Only of this stage. */
                 stage?: string;
-                /** @description For this reason only. */
+                /** @description Only with this reason. */
                 reason?: string;
-                /** @description Of records of this topic only. */
+                /** @description Only records of this topic. */
                 topic?: string;
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
                 /** @description open (default), replayed, superseded, dropped or all. */
                 state?: "open" | "replayed" | "superseded" | "dropped" | "all";
-                /** @description Entries on a page, at most: 1 to 1000, 100 by default. */
+                /** @description Entries on a page: 1 to 1000, 100 by default. */
                 limit?: number;
             };
             header?: never;
@@ -5121,15 +5075,15 @@ export interface operations {
     "drop-dead-letters": {
         parameters: {
             query?: {
-                /** @description Of this stage only. */
+                /** @description Only of this stage. */
                 stage?: string;
-                /** @description For this reason only. */
+                /** @description Only with this reason. */
                 reason?: string;
-                /** @description Of records of this topic only. */
+                /** @description Only records of this topic. */
                 topic?: string;
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
-                /** @description Letters in one call, at most: 1 to 1000, 1000 by default. */
+                /** @description Letters in one call: 1 to 1000, 1000 by default. */
                 limit?: number;
             };
             header?: never;
@@ -5163,15 +5117,15 @@ export interface operations {
     "replay-dead-letters": {
         parameters: {
             query?: {
-                /** @description Of this stage only. */
+                /** @description Only of this stage. */
                 stage?: string;
-                /** @description For this reason only. */
+                /** @description Only with this reason. */
                 reason?: string;
-                /** @description Of records of this topic only. */
+                /** @description Only records of this topic. */
                 topic?: string;
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
-                /** @description Letters in one call, at most: 1 to 1000, 1000 by default. */
+                /** @description Letters in one call: 1 to 1000, 1000 by default. */
                 limit?: number;
             };
             header?: never;
@@ -5259,7 +5213,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Who wants to send. */
+                /** @description Origin of the sender. */
                 "WebHook-Request-Origin"?: string;
             };
             path?: never;
@@ -5358,7 +5312,7 @@ export interface operations {
     "replace-grants": {
         parameters: {
             query?: {
-                /** @description Change nothing, and tell who would lose and gain what. */
+                /** @description Change nothing; show who would lose and gain which tools. */
                 dry_run?: boolean;
             };
             header?: never;
@@ -5399,9 +5353,9 @@ export interface operations {
     "explain-grants": {
         parameters: {
             query: {
-                /** @description subject:NAME, group:NAME and role:ROLE, separated by commas; without a role, that of a reader. */
+                /** @description subject:NAME, group:NAME and role:ROLE, separated by commas; the role is reader by default. */
                 who: string;
-                /** @description The id of a tool. */
+                /** @description Id of the tool. */
                 tool: string;
             };
             header?: never;
@@ -5530,11 +5484,11 @@ export interface operations {
     "list-providers": {
         parameters: {
             query?: {
-                /** @description Only what is in quarantine. */
+                /** @description Only entries in quarantine. */
                 quarantined?: boolean;
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
-                /** @description Entries on a page, at most: 1 to 1000, 100 by default. */
+                /** @description Entries on a page: 1 to 1000, 100 by default. */
                 limit?: number;
             };
             header?: never;
@@ -5566,12 +5520,12 @@ export interface operations {
     "get-provider": {
         parameters: {
             query?: {
-                /** @description Also say where each sentence comes from, and what of the raw document stands in no field. */
+                /** @description Also show the source of each sentence, and the parts of the raw document that are in no field. */
                 provenance?: boolean;
             };
             header?: never;
             path: {
-                /** @description Id, percent-encoded; of a tool also its callable name, where that is no tool's id. */
+                /** @description Percent-encoded id. A tool may also be named by its callable name, unless that is another tool's id. */
                 id: string;
             };
             cookie?: never;
@@ -5602,13 +5556,13 @@ export interface operations {
     "put-provider": {
         parameters: {
             query?: {
-                /** @description Id of the provider that owns the tools, whatever the documents say. */
+                /** @description Id of the owner, whatever the documents say. */
                 provider?: string;
-                /** @description Tools of another provider may change hands. Without it they are refused. */
+                /** @description Accept tools of another provider or of a source, and change their owner. */
                 take_over?: boolean;
-                /** @description Format of the document; recognised when absent. */
+                /** @description Format of the document; recognised by default. */
                 format?: string;
-                /** @description The source's own version, a whole number: a lower one than the known one is stale. */
+                /** @description The source's own version, a whole number; lower than the known version is stale. */
                 version?: string;
             };
             header?: never;
@@ -5668,7 +5622,7 @@ export interface operations {
     "delete-provider": {
         parameters: {
             query?: {
-                /** @description The source's own version, a whole number: a lower one than the known one is stale. */
+                /** @description The source's own version, a whole number; lower than the known version is stale. */
                 version?: string;
             };
             header?: never;
@@ -5692,12 +5646,9 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -5741,14 +5692,14 @@ export interface operations {
     "get-provider-revision": {
         parameters: {
             query?: {
-                /** @description Revision to compare it with; that before it when absent. */
+                /** @description Revision to compare with, by default the one before. */
                 against?: number;
             };
             header?: never;
             path: {
                 /** @description Id, percent-encoded. */
                 id: string;
-                /** @description Which one. */
+                /** @description The revision. */
                 revision: number;
             };
             cookie?: never;
@@ -6088,23 +6039,23 @@ export interface operations {
                 q: string;
                 /** @description The number of results: 10 by default, at most 1,000. */
                 k?: number;
-                /** @description What to rank: tools (default), providers, or auto. */
+                /** @description tools (default), providers, or auto. */
                 rank?: "tools" | "providers" | "auto";
-                /** @description Only tools of these providers: several by commas, or by the parameter again. */
+                /** @description Only tools of these providers (a list). */
                 provider?: string[];
-                /** @description Only tools with one of these tags: several by commas, or by the parameter again. */
+                /** @description Only tools with one of these tags (a list). */
                 tag?: string[];
-                /** @description Results that are less likely than this to be what the query wants are left out. */
+                /** @description Leave out results of a lower confidence. */
                 min_confidence?: number;
-                /** @description Tools that cannot be called now are left out. */
+                /** @description Leave out tools that cannot be called now. */
                 connected?: boolean;
-                /** @description Parts that each tool comes with (schema, output_schema, examples, parameters, signature): several by commas, or by the parameter again. */
+                /** @description Parts to add to each tool (a list): schema, output_schema, examples, parameters, signature. */
                 include?: string[];
-                /** @description The answer also has the tools in this form. */
+                /** @description Add the tools in this form. */
                 as?: "mcp" | "openai" | "anthropic" | "tool_reference" | "tool_search_output";
-                /** @description Of the tool_search_call that a tool_search_output answers. */
+                /** @description Id of the tool_search_call that a tool_search_output answers. */
                 call_id?: string;
-                /** @description Each tool comes with its signature, and as many of the first as fit into so many tokens with their schemas, or in the form; no budget by default. */
+                /** @description Tokens for the tools: as many of the first as fit come with their schemas, or in the form; the others with their signatures. No budget by default. */
                 token_budget?: number;
             };
             header?: never;
@@ -6173,7 +6124,7 @@ export interface operations {
     "list-searches": {
         parameters: {
             query?: {
-                /** @description How many, the newest first. */
+                /** @description Number of entries, the newest first. */
                 limit?: number;
             };
             header?: never;
@@ -6298,11 +6249,11 @@ export interface operations {
     "finish-sign-in": {
         parameters: {
             query?: {
-                /** @description Of the sign-in. */
+                /** @description State of the sign-in. */
                 state?: string;
-                /** @description For which the provider gives a token. */
+                /** @description Code of the provider for a token. */
                 code?: string;
-                /** @description Why the provider gives none. */
+                /** @description Error of the provider. */
                 error?: string;
             };
             header?: never;
@@ -6362,7 +6313,7 @@ export interface operations {
     "begin-sign-in": {
         parameters: {
             query?: {
-                /** @description Where in the console the browser is to come back to. */
+                /** @description Page of the console to return to. */
                 return?: string;
             };
             header?: never;
@@ -6526,7 +6477,7 @@ export interface operations {
     "delete-source": {
         parameters: {
             query?: {
-                /** @description The tools of the source stay. */
+                /** @description Keep the tools of the source. */
                 keep_tools?: boolean;
             };
             header?: never;
@@ -6597,7 +6548,7 @@ export interface operations {
     "receive-source-event": {
         parameters: {
             query?: {
-                /** @description Tenant of the source: who sends events has no token that says it. */
+                /** @description Tenant of the source; default by default. */
                 tenant?: string;
             };
             header?: never;
@@ -6642,11 +6593,11 @@ export interface operations {
     "agree-source-event": {
         parameters: {
             query?: {
-                /** @description Tenant of the source: who sends events has no token that says it. */
+                /** @description Tenant of the source; default by default. */
                 tenant?: string;
             };
             header?: {
-                /** @description Who wants to send. */
+                /** @description Origin of the sender. */
                 "WebHook-Request-Origin"?: string;
             };
             path: {
@@ -6670,7 +6621,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["Forbidden"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -7041,11 +6991,11 @@ export interface operations {
             query?: {
                 /** @description Only tools of this provider. */
                 provider?: string;
-                /** @description Only what is in quarantine. */
+                /** @description Only entries in quarantine. */
                 quarantined?: boolean;
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
-                /** @description Entries on a page, at most: 1 to 1000, 100 by default. */
+                /** @description Entries on a page: 1 to 1000, 100 by default. */
                 limit?: number;
             };
             header?: never;
@@ -7077,12 +7027,12 @@ export interface operations {
     "get-tool": {
         parameters: {
             query?: {
-                /** @description Also say where each sentence comes from, and what of the raw document stands in no field. */
+                /** @description Also show the source of each sentence, and the parts of the raw document that are in no field. */
                 provenance?: boolean;
             };
             header?: never;
             path: {
-                /** @description Id, percent-encoded; of a tool also its callable name, where that is no tool's id. */
+                /** @description Percent-encoded id. A tool may also be named by its callable name, unless that is another tool's id. */
                 id: string;
             };
             cookie?: never;
@@ -7113,13 +7063,13 @@ export interface operations {
     "put-tool": {
         parameters: {
             query?: {
-                /** @description Id of the provider that owns the tools, whatever the documents say. */
+                /** @description Id of the owner, whatever the documents say. */
                 provider?: string;
-                /** @description Tools of another provider may change hands. Without it they are refused. */
+                /** @description Accept tools of another provider or of a source, and change their owner. */
                 take_over?: boolean;
-                /** @description Format of the document; recognised when absent. */
+                /** @description Format of the document; recognised by default. */
                 format?: string;
-                /** @description The source's own version, a whole number: a lower one than the known one is stale. */
+                /** @description The source's own version, a whole number; lower than the known version is stale. */
                 version?: string;
             };
             header?: never;
@@ -7179,7 +7129,7 @@ export interface operations {
     "delete-tool": {
         parameters: {
             query?: {
-                /** @description The source's own version, a whole number: a lower one than the known one is stale. */
+                /** @description The source's own version, a whole number; lower than the known version is stale. */
                 version?: string;
             };
             header?: never;
@@ -7203,12 +7153,9 @@ export interface operations {
                     "application/json": components["schemas"]["ChangeResult"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["ContentTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -7252,14 +7199,14 @@ export interface operations {
     "get-tool-revision": {
         parameters: {
             query?: {
-                /** @description Revision to compare it with; that before it when absent. */
+                /** @description Revision to compare with, by default the one before. */
                 against?: number;
             };
             header?: never;
             path: {
                 /** @description Id, percent-encoded. */
                 id: string;
-                /** @description Which one. */
+                /** @description The revision. */
                 revision: number;
             };
             cookie?: never;
@@ -7337,15 +7284,15 @@ export interface operations {
     "batch-tools": {
         parameters: {
             query?: {
-                /** @description Id of the provider that owns the tools, whatever the documents say. */
+                /** @description Id of the owner, whatever the documents say. */
                 provider?: string;
-                /** @description Tools of another provider may change hands. Without it they are refused. */
+                /** @description Accept tools of another provider or of a source, and change their owner. */
                 take_over?: boolean;
-                /** @description Delete the tools that the providers of this batch had before and that it does not hold. Nothing is deleted if an item without an id was rejected. */
+                /** @description Delete the tools of the batch's providers that it does not hold. Nothing is deleted if an item without an id was rejected. */
                 sync?: boolean;
-                /** @description Format of the document; recognised when absent. */
+                /** @description Format of the document; recognised by default. */
                 format?: string;
-                /** @description File name or address of the body: its ending helps to recognise the format, its base name may be the provider. */
+                /** @description File name or address of the body, to recognise the format and the provider. */
                 source?: string;
             };
             header?: never;
@@ -7609,9 +7556,9 @@ export interface operations {
             query?: {
                 /** @description Only this tool. */
                 id?: string;
-                /** @description How many tools at most: 1 to 1000, 100 by default. */
+                /** @description Entries on a page: 1 to 1000, 100 by default. */
                 limit?: number;
-                /** @description From the call before. */
+                /** @description Cursor of the previous answer. */
                 cursor?: string;
             };
             header?: never;

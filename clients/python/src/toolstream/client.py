@@ -90,6 +90,11 @@ def _said(result: Any) -> str:
     return "\n".join(texts) or json.dumps(result.get("structured") or result.get("input_requests") or result["content"])
 
 
+TIMEOUT = 90.0
+"""Seconds for an answer: more than the server's `calls.timeout` (60 s), or a call goes on that nobody waits for. A
+server with a longer one needs a longer `timeout`."""
+
+
 def _core(url: str, token: str | None, timeout: float) -> AuthenticatedClient:
     """The generated operations name the type of a client with a token; one without, which a server without authentication takes, does the same."""
     wait = httpx.Timeout(timeout)
@@ -101,7 +106,7 @@ def _core(url: str, token: str | None, timeout: float) -> AuthenticatedClient:
 class Toolstream:
     """A server. `core` is for the generated operations in `toolstream._core.api`."""
 
-    def __init__(self, url: str = "http://127.0.0.1:8665", token: str | None = None, timeout: float = 30.0) -> None:
+    def __init__(self, url: str = "http://127.0.0.1:8665", token: str | None = None, timeout: float = TIMEOUT) -> None:
         self.core = _core(url, token, timeout)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
@@ -137,7 +142,7 @@ class Toolstream:
 class AsyncToolstream:
     """Toolstream for coroutines."""
 
-    def __init__(self, url: str = "http://127.0.0.1:8665", token: str | None = None, timeout: float = 30.0) -> None:
+    def __init__(self, url: str = "http://127.0.0.1:8665", token: str | None = None, timeout: float = TIMEOUT) -> None:
         self.core = _core(url, token, timeout)
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
