@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes licences.csv (module, version, licence) and THIRD_PARTY_LICENSES.txt (their texts) of
-# what the program is made of on any of the systems that are released, into a folder:
+# what the programs are made of on any of the systems that are released, into a folder:
 # licences.sh GO_LICENSES FOLDER. A licence that nobody has looked at is an error.
 set -euo pipefail
 
@@ -10,7 +10,7 @@ list=$work/list
 printf '{{range .}}{{.Name}}\t{{.Version}}\t{{.LicenseName}}\t{{.LicensePath}}\n{{end}}' >"$work/template"
 for system in linux darwin windows; do
 	# It warns of assembly, and of addresses of licences that it does not find: neither counts here.
-	GOOS=$system CGO_ENABLED=0 "$1" report ./cmd/toolstream --ignore github.com/toolstream/toolstream \
+	GOOS=$system CGO_ENABLED=0 "$1" report ./cmd/toolstream ./cmd/toolstream-lab --ignore github.com/toolstream/toolstream \
 		--template "$work/template" --logtostderr=false --stderrthreshold=ERROR --log_dir "$work"
 done >"$list"
 printf 'std\t%s\tBSD-3-Clause\t%s\n' "$(go env GOVERSION)" "$(go env GOROOT)/LICENSE" >>"$list"
