@@ -12,6 +12,12 @@ FUZZTIME ?= 5s
 BENCH ?= .
 BENCHTIME ?= 1s
 
+# One compile graph: tests, linters and releases share what Go has compiled. The race
+# detector and ONNX want cgo.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
+race onnx lint-onnx static-model tune: export CGO_ENABLED := 1
+
 # Real documents for the tests that want them; they skip where the folder is
 # absent. Only tests see it: to the program the variable names its own folder.
 DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
@@ -21,15 +27,18 @@ test race integration campaign onnx bench cover fuzz: export TOOLSTREAM_DATA := 
 # they are fetched once: `make models`.
 MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
 onnx: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
-TAGGED := ./internal/adapter/onnx ./internal/embedding ./cmd/toolstream
+TAGGED := ./internal/models/onnx ./internal/server/embedding ./internal/cli
 
 .PHONY: help build run models servers provision static-model test race integration campaign onnx lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
-build: ## build bin/toolstream, static
-	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/toolstream ./cmd/toolstream
+# Without this tag, gRPC links html/template, with which the linker keeps every exported method:
+# 7 MB more.
+SMALL := grpcnotrace
+build: ## build bin/toolstream and bin/toolstream-lab, static
+	go build -tags $(SMALL) -ldflags="-s -w" -o bin/ ./cmd/toolstream ./cmd/toolstream-lab
 
 run: ## start toolstream on the sample registry and show a search
 	go run ./cmd/toolstream up --import examples/registry/tools --try "will it rain in Lisbon tomorrow?"
@@ -40,7 +49,7 @@ up-distributed: provision-trial build ## start Kafka, NATS, Weaviate and the fiv
 	@exec bin/servers kafka nats $(if $(filter true,$(WEAVIATE)),weaviate) -- internal/testing/trial.sh
 
 models: ## fetch the ONNX Runtime and the models that tests want (330 MB, once; wants mvn)
-	internal/models/fetch.sh "$(MODELS)"
+	internal/models/modelstore/fetch.sh "$(MODELS)"
 
 # Kafka, NATS and Weaviate, outside of the checkout too. The program itself is
 # started, not `go run`, which would not tell it of every signal.
@@ -59,30 +68,34 @@ provision: ## make Kafka, NATS, Weaviate, helm, an identity provider, servers to
 # the cache.
 WORDNET ?= /usr/share/wordnet
 static-model: ## make the built-in embedding model anew (wants `make models`, documents, wordnet-base)
-	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run -tags onnx ./cmd/toolstream distill \
+	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run -tags onnx ./cmd/toolstream-lab distill \
 	  --texts "$(DOCUMENTS)/mcp/tools.jsonl.gz" --texts "$(DOCUMENTS)/openapi/operations.jsonl.gz" \
 	  --wordnet "$(WORDNET)" --per-vendor 250 --language en --min-vendors 2 \
-	  --teacher onnx:minilm --name en-1 --out internal/adapter/static/builtin.static \
+	  --teacher onnx:minilm --name en-1 --out internal/models/static/builtin.static \
 	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
 	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 
-# Three levels of tests: internal/testing/level says how a test chooses its own.
-# Go does not see the program that tests/ builds, so their results are not cached.
+# Three levels of tests: internal/testing/level says how a test chooses its own. Go does
+# not see the program that tests/ builds, so their results are not cached. RACE=true runs
+# the packages in which goroutines share state with the race detector.
+GOTEST := go test -vet=off
 test: ## every test that needs nothing but Go
-	go test -timeout 10m $$(go list ./... | grep -v /tests/)
-	go test -count=1 -timeout 10m ./tests/...
+	$(GOTEST) -timeout 10m $$(go list ./... | grep -v /tests/ $(if $(RACE),| grep -vxF "$$(go list $(CONCURRENT))"))
+	$(GOTEST) -count=1 -timeout 10m -p 4 -parallel 8 ./tests/...
+	$(if $(RACE),$(MAKE) --no-print-directory race)
 
-# The packages in which goroutines share state.
-CONCURRENT := ./internal/stream ./internal/deadletter ./internal/lexical ./internal/boilerplate ./internal/adapter/... ./services/calls ./services/embedder ./services/ingest ./services/ingest/sources/... ./services/query ./services/trainer
+CONCURRENT := ./internal/access/oidc ./internal/access/spiffe ./internal/bus/... ./internal/changes/deadletter ./internal/connect/... ./internal/engine/flat ./internal/engine/lexical ./internal/engine/weaviate ./internal/models/... ./internal/server/mcpserver ./services/calls ./services/embedder ./services/ingest ./services/ingest/sources/... ./services/query/... ./services/trainer
 race: ## the packages with concurrency, with the race detector (wants a C compiler)
-	TOOLSTREAM_DATA= go test -race -short -timeout 15m $(CONCURRENT)
+	$(GOTEST) -race -timeout 15m $(CONCURRENT)
 
-# What takes longest comes first: two packages run at once.
-SERVED := ./tests/console ./tests/agents ./internal/adapter/gateway ./internal/adapter/kafka ./internal/adapter/mcp ./internal/adapter/nats ./internal/adapter/weaviate ./cmd/toolstream ./tests/chart ./tests/clients ./tests/identity ./tests/sources
+# Integration runs the tests that want servers, the slowest packages first. Of packages
+# with many others it names them; the names of go test -run apply to all packages of a call.
+SERVED := ./tests/console ./tests/agents ./internal/bus/kafka ./internal/bus/nats ./internal/engine/weaviate ./tests/chart ./tests/clients ./tests/identity ./tests/sources
+SERVED_TESTS := TestCaddy|TestConformance
 DEPLOYED := TestDeployment.*|TestNothingHiddenIsShown|TestNoSecretIsShown|TestTheAuditLogHolds|TestATenantIsErasedEverywhere|TestEachUserOfNATS.*
 integration: provision ## tests with one Kafka, NATS and Weaviate for all of them, and with helm (made once: wants mvn, Java 17)
-	bin/servers kafka nats weaviate -- $(SHELL) -c 'go test -count=1 -timeout 15m $(SERVED) && \
-	  go test -count=1 -timeout 15m -run "^($(DEPLOYED))/distributed" ./tests/e2e'
+	bin/servers kafka nats weaviate -- $(SHELL) -c '$(GOTEST) -count=1 -timeout 15m -p 3 $(SERVED) && \
+	  $(GOTEST) -count=1 -timeout 15m -p 4 -parallel 8 -run "^($(SERVED_TESTS))$$|^($(DEPLOYED))/distributed" ./tests/e2e ./internal/connect/gateway ./internal/connect/mcp'
 
 # A full disk is a small one of its own, where mounting is permitted. The metrics are
 # compared with trec_eval's own code, in a Python environment outside of the checkout.
@@ -98,14 +111,18 @@ campaign: ## crashes, damage, full disks, the chart on a control plane, a langua
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 
 onnx: ## the tests of what is built with the tag onnx (wants `make models` and a C compiler)
-	go test -tags onnx -timeout 20m ./internal/adapter/onnx
-	go test -tags onnx -timeout 20m ./internal/embedding
+	go test -tags onnx -timeout 20m ./internal/models/onnx
+	go test -tags onnx -timeout 20m ./internal/server/embedding
 
-lint: ## formatting, vet, staticcheck
+.PHONY: lint-onnx
+lint: lint-onnx ## formatting, vet, staticcheck, phrases to avoid
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
-	go vet -tags onnx $(TAGGED)
 	go run $(STATICCHECK) ./...
+	go run ./internal/testing/cmd/prose
+
+lint-onnx:
+	go vet -tags onnx $(TAGGED)
 	go run $(STATICCHECK) -tags onnx $(TAGGED)
 
 # VULNDB is the database or a mirror of it, also a folder (file:///…).
@@ -123,9 +140,9 @@ generated: ## make generated files anew and fail if they were out of step
 
 # Made anew by programs outside of the checkout; make integration compares what is committed.
 .PHONY: clients openapi-lint
-clients: ## make the generated parts of the clients of api/openapi.json anew (wants npm, Python)
-	go generate ./internal/app
-	go test -count=1 -timeout 15m -run TestTheGeneratedPartsAreOfTheDocument ./tests/clients -update
+clients: ## make the types of the TypeScript client from api/openapi.json (wants npm)
+	go generate ./internal/server
+	go test -count=1 -timeout 15m -run TestTheGeneratedPartIsOfTheDocument ./tests/clients -update
 
 openapi-lint: ## lint api/openapi.json (wants npm, Python)
 	TOOLSTREAM_SERVERS=$${TOOLSTREAM_SERVERS:-none} go test -count=1 -timeout 15m -run TestTheDocumentPassesItsLinter ./tests/clients
@@ -147,7 +164,7 @@ tidy: ## fail if go.mod or go.sum is out of step
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@grep -rn --include='*_test.go' '^func Fuzz' . | sed -E 's|/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*| \1|' | sort -u | \
-	xargs -P "$$(nproc)" -L 1 internal/archtest/fuzz.sh $(FUZZTIME)
+	xargs -P "$$(nproc)" -L 1 internal/testing/archtest/fuzz.sh $(FUZZTIME)
 
 bench: ## benchmarks (BENCH=regexp, BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
@@ -167,23 +184,23 @@ release: ## archives, deb, rpm, formula, SBOM, licences, image, chart and checks
 	  $(MAKE) --no-print-directory image chart VERSION="v$$version"; \
 	  cd dist && sha256sum "toolstream_$${version}_image.tar" toolstream-*.tgz >>checksums.txt
 
-release-check: ## the configuration of the release, and its program for this platform
+release-check: ## the configuration of the release, and its programs for this platform
 	go run $(GORELEASER) build --snapshot --clean --single-target --skip=before
 
 package-files: ## what packages and the image hold beside the program: manual, completions, licences, certificates
 	rm -rf bin/package bin/image
-	go run -trimpath ./cmd/toolstream package-files bin/package
+	go run ./deploy/packagefiles bin/package
 	gzip -9nk bin/package/man/*.1
 	GOBIN="$(CURDIR)/bin" go install $(GOLICENSES)
 	deploy/packages/licences.sh bin/go-licenses bin/package
 	mkdir -p bin/image/owned && install -d -m 0700 bin/image/owned/data
-	go run -trimpath ./deploy/certificates >bin/package/ca-certificates.crt
+	go run ./deploy/certificates >bin/package/ca-certificates.crt
 	install -m 0644 LICENSE NOTICE bin/package/THIRD_PARTY_LICENSES.txt bin/package/ca-certificates.crt bin/image/
 
 # The image is deploy/Dockerfile with what lies in bin/image.
 image-files: package-files ## what the image holds, into bin/image, for: docker build -f deploy/Dockerfile bin/image
-	for arch in amd64 arm64; do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch \
-	  go build -trimpath -buildvcs=false -ldflags="-s -w -X main.release=$(VERSION)" -o "bin/image/$$arch/toolstream" ./cmd/toolstream; done
+	for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch \
+	  go build -tags $(SMALL) -buildvcs=false -ldflags="-s -w -X github.com/toolstream/toolstream/internal/cli/program.release=$(VERSION)" -o "bin/image/$$arch/toolstream" ./cmd/toolstream; done
 
 image: ## the image of bin/image for amd64 and arm64, an OCI archive, into dist/ (wants buildah)
 	deploy/image.sh "$(VERSION)" "dist/toolstream_$(VERSION:v%=%)_image.tar"
@@ -198,5 +215,5 @@ cover: ## test coverage by function, into cover.out
 # weights that were searched for without it too. TUNEFLAGS=-tags=onnx for ONNX.
 TUNE ?= static
 tune: ## search for the built-in weights of an embedding model (TUNE=minilm, TUNEMODEL=onnx:…)
-	go run $(TUNEFLAGS) ./cmd/toolstream tune $(DOCUMENTS)/apibank $(DOCUMENTS)/toolink $(DOCUMENTS)/toolbench \
+	go run $(TUNEFLAGS) ./cmd/toolstream-lab tune $(DOCUMENTS)/apibank $(DOCUMENTS)/toolink $(DOCUMENTS)/toolbench \
 	  --model $(or $(TUNEMODEL),$(TUNE)) --out pkg/fusion/presets/$(TUNE).json
