@@ -471,8 +471,8 @@ func TestSharedBusIsReadBeforeDeciding(t *testing.T) {
 	checkLog(t, bus, 40)
 }
 
-// The model: the last accepted change of each tool is what the table, the bus
-// and a fresh start agree on, through failures and restarts.
+// The model: the bus, which loses calls and answers, and refuses some documents for good. Answers
+// name records that it has, and sinks and the table end with the last accepted change.
 func TestAcceptAgreesWithTheBusThroughFailuresAndRestarts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		bus := streamtest.NewBus()
@@ -481,59 +481,106 @@ func TestAcceptAgreesWithTheBusThroughFailuresAndRestarts(t *testing.T) {
 		defer func() { stop() }()
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			w.jump(time.Duration(rapid.IntRange(-3600, 3600).Draw(rt, "jump")) * time.Second)
-			switch rapid.IntRange(0, 9).Draw(rt, "kind") {
-			case 0:
+			fault := rapid.SampledFrom([]string{"", "", "restart", "lost", "answer lost", "refused", "refused after the others"}).Draw(rt, "fault")
+			refuses := strings.HasPrefix(fault, "refused")
+			switch {
+			case fault == "restart":
 				stop()
 				s, stop = start(t, bus, Config{}, w.now)
-				continue
-			case 1:
+			case fault == "lost":
 				bus.Fail(onPublish(func(stream.Message) error { return syscall.EIO }))
+			case fault == "answer lost":
+				bus.Fail(answersLost(bus))
+			case refuses:
+				bus.Fail(refusing(bus, "huge", fault != "refused"))
 			}
-			item := doc(rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "id"), rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "text"))
-			if rapid.IntRange(0, 3).Draw(rt, "delete") == 0 {
-				item = gone(item.ID)
-			}
-			item.SourceVersion = rapid.Uint64Range(0, 4).Draw(rt, "version")
-			out, err := s.Accept(context.Background(), home, []formats.Item{item}, Options{})
+			writes := drawGroup(rt, s, refuses)
+			err := s.committer.commit(writes)
 			bus.Fail(nil)
-			checkAnswer(rt, bus, item, out, err)
+			if err := s.replica.current(t.Context()); err != nil {
+				rt.Fatal(err)
+			}
+			checkAnswers(rt, bus, s, writes, err)
 		}
 	})
 }
 
-func checkAnswer(t *rapid.T, bus *streamtest.Bus, item formats.Item, out []Outcome, err error) {
-	if err != nil {
-		return
+// answersLost makes the bus take records and say that it failed.
+func answersLost(bus *streamtest.Bus) func(streamtest.Call) error {
+	inner := false
+	return func(c streamtest.Call) error {
+		if c.Op != streamtest.OpPublish || inner {
+			return nil
+		}
+		inner = true
+		defer func() { inner = false }()
+		return errors.Join(bus.Publish(context.Background(), c.Messages...), syscall.EIO)
 	}
-	var last events.Change
-	log := bus.Published(events.ToolsRaw)
-	versions := map[string]schema.Version{}
-	for _, m := range log {
+}
+
+// drawGroup draws the writes of one group: changes of two tools by up to three callers.
+func drawGroup(t *rapid.T, s *Service, refuses bool) (writes []*write) {
+	if err := s.replica.awaitLoaded(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{"x", "y"}
+	if refuses {
+		texts = append(texts, "huge")
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "callers") {
+		var items []formats.Item
+		for range rapid.IntRange(1, 3).Draw(t, "items") {
+			item := doc(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id"), rapid.SampledFrom(texts).Draw(t, "text"))
+			if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
+				item = gone(item.ID)
+			}
+			item.SourceVersion = rapid.Uint64Range(0, 4).Draw(t, "version")
+			items = append(items, item)
+		}
+		w, _ := s.prepare(context.Background(), home, items, Options{})
+		writes = append(writes, w)
+	}
+	return writes
+}
+
+// checkAnswers checks the answers to a group against the bus and the table.
+func checkAnswers(t *rapid.T, bus *streamtest.Bus, s *Service, writes []*write, err error) {
+	last, hashes := map[string]events.Change{}, map[string]string{} // what a sink ends with, by key; by tool and revision
+	revision := func(id string, n uint64) string { return fmt.Sprint(id, " ", n) }
+	for _, m := range bus.Published(events.ToolsRaw) {
 		var c events.Change
 		if err := json.Unmarshal(m.Value, &c); err != nil {
 			t.Fatal(err)
 		}
-		if old, ok := versions[m.Key]; ok && !c.Version.Newer(old) {
-			t.Fatalf("%s: %+v after %+v", m.Key, c.Version, old)
+		if old, ok := last[m.Key]; !ok || c.Version.Newer(old.Version) {
+			last[m.Key] = c
 		}
-		versions[m.Key] = c.Version
-		if c.ID == item.ID {
-			last = c
+		hashes[revision(c.ID, c.Revision)] = c.Hash
+	}
+	if err != nil {
+		return
+	}
+	accepted := map[string]*change{} // the last of each tool
+	for _, w := range writes {
+		for _, ch := range w.Items {
+			o := *ch.outcome
+			hash, there := hashes[revision(ch.ID, o.Revision)]
+			switch {
+			case o.Revision != 0 && !there, o.Revision == 0 && (o.State == Accepted || o.State == Unchanged):
+				t.Fatalf("there is no such revision: %+v", o)
+			case (o.State == Accepted || o.State == Unchanged) && hash != ch.Hash:
+				t.Fatalf("%+v has another content", o)
+			case o.State == Accepted:
+				accepted[ch.key] = ch
+			case o.State == Stale && (ch.Source == 0 || ch.Source > last[ch.key].Source):
+				t.Fatalf("%+v: version %d, the bus ends with %+v", o, ch.Source, last[ch.key].Version)
+			}
 		}
 	}
-	same := (last.Op == events.OpDelete) == item.Delete && last.Hash == item.Hash
-	switch out[0].State {
-	case Accepted:
-		if last.Revision != out[0].Revision || !same {
-			t.Fatalf("accepted %+v, the bus ends with %+v", out[0], last)
-		}
-	case Unchanged:
-		if !same {
-			t.Fatalf("unchanged %+v, the bus ends with %+v", item, last)
-		}
-	case Stale, Rejected:
-		if item.SourceVersion == 0 || item.SourceVersion > last.Source {
-			t.Fatalf("%s: version %d, the bus ends with %+v", out[0].State, item.SourceVersion, last.Version)
+	for key, ch := range accepted {
+		known, _, _ := s.replica.table.get(key)
+		if c := last[key]; c.Revision != ch.outcome.Revision || known.Version != c.Version {
+			t.Fatalf("accepted %+v, sinks end with %+v, and the table has %+v", *ch.outcome, c, known.Version)
 		}
 	}
 }
