@@ -24,6 +24,8 @@ type KV struct {
 type values struct {
 	mu       sync.Mutex // guards all below
 	away     error
+	failing  int  // writes until one fails; 0: none does
+	takes    bool // the store takes the write that fails
 	ttl      time.Duration
 	entries  map[string]stream.Entry // without a value if deleted
 	written  map[string]time.Time
@@ -49,6 +51,14 @@ func (kv *KV) Fail(err error) {
 	kv.mu.Lock()
 	defer kv.mu.Unlock()
 	kv.away = err
+}
+
+// FailWrite makes the n-th write from now fail, counted from 1. With takes, the store takes it,
+// and only its answer is lost.
+func (kv *KV) FailWrite(n int, takes bool) {
+	kv.mu.Lock()
+	defer kv.mu.Unlock()
+	kv.failing, kv.takes = n, takes
 }
 
 // Expire hides keys from Keys once their values are as old as ttl.
@@ -89,13 +99,24 @@ func (kv *KV) write(key string, value []byte, may func(old stream.Entry) bool) (
 	if !may(kv.entries[key]) {
 		return 0, stream.ErrConflict
 	}
+	fails := kv.failing == 1
+	kv.failing = max(0, kv.failing-1)
+	if fails && !kv.takes {
+		return 0, errWrite
+	}
 	kv.revision++
 	kv.entries[key] = stream.Entry{Key: key, Value: value, Revision: kv.revision}
 	kv.written[key] = time.Now()
 	close(kv.changed)
 	kv.changed = make(chan struct{})
+	if fails {
+		return 0, errWrite
+	}
 	return kv.revision, nil
 }
+
+// errWrite is the error of a write that FailWrite makes fail.
+var errWrite = errors.New("the store did not answer")
 
 // Put stores a value.
 func (kv *KV) Put(_ context.Context, key string, value []byte) (uint64, error) {

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 )
 
 // Through a thousand random faults of fifty sources that change meanwhile, nothing is
@@ -99,4 +101,97 @@ func TestNothingIsLostThroughFaults(t *testing.T) {
 		p.wantIndexed(strings.Join(want, " "))
 		p.wantDeleted(givenUp)
 	})
+}
+
+// Wherever a write of the store or of the bus fails, taken or not, the answers to operators hold:
+// what was answered is in force here and after a restart, and the index ends with what the source
+// lists.
+func TestAnswersHoldWhicheverWriteFails(t *testing.T) {
+	for name, fail := range map[string]func(p *fixture, n int){
+		"the store refuses":         func(p *fixture, n int) { p.store.FailWrite(n, false) },
+		"the store does not answer": func(p *fixture, n int) { p.store.FailWrite(n, true) },
+		"the bus refuses":           func(p *fixture, n int) { p.bus.Fail(failPublish(n, nil)) },
+		"the bus does not answer":   func(p *fixture, n int) { p.bus.Fail(failPublish(n, p.bus)) },
+	} {
+		for n := range 12 { // the store takes nine writes, the bus fewer
+			run(t, Config{}, map[string]*shop{"mcp": newShop("a", "b")}, func(p *fixture) {
+				fail(p, n)
+				if !declareAll(p) {
+					t.Errorf("%s, write %d", name, n)
+				}
+			})
+		}
+	}
+}
+
+// failPublish makes the n-th call fail, counted from 1; to takes its messages all the same.
+func failPublish(n int, to *streamtest.Bus) func(streamtest.Call) error {
+	return func(c streamtest.Call) error {
+		if c.Op != streamtest.OpPublish {
+			return nil
+		}
+		if n--; n != 0 {
+			return nil
+		}
+		err := errors.New("no answer")
+		if to != nil {
+			err = errors.Join(err, to.Publish(context.Background(), c.Messages...))
+		}
+		return err
+	}
+}
+
+// declareAll declares, changes, pauses and removes a source, and reports whether each answer held.
+func declareAll(p *fixture) bool {
+	spec := source.Spec{Kind: "mcp", URL: "https://mcp.example/mcp"}
+	slower := spec
+	slower.Every = source.Duration(time.Minute)
+	i := id{home, "s"}
+	before, held := "", true
+	for _, step := range []struct {
+		call func() (Source, error)
+		want string
+	}{
+		{func() (Source, error) { return p.s.put(p.t.Context(), i, spec) }, "0s false"},
+		{func() (Source, error) { return p.s.put(p.t.Context(), i, slower) }, "1m0s false"},
+		{func() (Source, error) { return p.s.pause(p.t.Context(), i, true) }, "1m0s true"},
+		{func() (Source, error) { return p.s.pause(p.t.Context(), i, false) }, "1m0s false"},
+		{func() (Source, error) { return p.s.remove(p.t.Context(), i, false) }, ""},
+	} {
+		for failed := 0; ; failed++ {
+			_, err := step.call()
+			p.pass(2 * time.Minute)
+			here := shownForm(p, i)
+			p.stop()
+			p.start(nil)
+			p.pass(2 * time.Minute)
+			restarted := shownForm(p, i)
+			taken := restarted == step.want
+			if here != restarted || !taken && (err == nil || restarted != before) {
+				p.t.Errorf("want %q after %q: %q here, %q after a restart; the answer: %v", step.want, before, here, restarted, err)
+				held = false
+			}
+			if taken {
+				break
+			}
+			if failed == 2 {
+				p.t.Fatalf("want %q: still %v", step.want, err)
+			}
+		}
+		before = step.want
+		if tools := p.indexed(); tools != "s/a s/b" && step.want != "" || tools != "" && step.want == "" {
+			p.t.Errorf("after %q the index has %q", step.want, tools)
+			held = false
+		}
+	}
+	return held
+}
+
+// shownForm returns how often a source is looked at and whether it is paused; "" if it is gone.
+func shownForm(p *fixture, i id) string {
+	s, there := p.s.One(i.tenant, i.name)
+	if !there {
+		return ""
+	}
+	return fmt.Sprint(time.Duration(s.Every), " ", s.Paused)
 }
