@@ -54,7 +54,7 @@ type Fences struct {
 	taking sync.Mutex // held while a fence is obeyed
 
 	mu      sync.Mutex // guards what follows
-	known   map[string]Fence
+	known   map[string]Fence // replaced, never changed: batches under way read it
 	obeyed  map[string]Fence // by tenant, fences that the parts of the process have obeyed
 	forgets []Forget
 	begun   map[int]batch // under way
@@ -122,7 +122,7 @@ func (f *Fences) Read(ctx context.Context, store Values) error {
 		}
 		f.mu.Lock()
 		if !f.known[fence.Tenant].At.After(fence.At) {
-			f.known[fence.Tenant] = fence
+			f.learn(fence)
 		}
 		f.mu.Unlock()
 	}
@@ -146,7 +146,7 @@ func (f *Fences) Take(ctx context.Context, fence Fence) error {
 		f.mu.Unlock()
 		return nil // an earlier word
 	}
-	f.known[fence.Tenant] = fence
+	f.learn(fence)
 	var under []batch
 	for _, b := range f.begun {
 		if b.tenant == "" || b.tenant == fence.Tenant {
@@ -214,6 +214,12 @@ func (f *Fences) Since(tenant string, at time.Time) bool {
 	return ok && (fence.Erasing || fence.At.After(at))
 }
 
+// learn adds a fence. It is called with mu held.
+func (f *Fences) learn(fence Fence) {
+	f.known = maps.Clone(f.known)
+	f.known[fence.Tenant] = fence
+}
+
 // Through returns the last revision of a tenant that is erased.
 func (f *Fences) Through(tenant string) uint64 {
 	f.mu.Lock()
@@ -224,11 +230,11 @@ func (f *Fences) Through(tenant string) uint64 {
 	return events.MaxRevision
 }
 
-// All returns the fences by tenant.
+// All returns the fences by tenant, not to be changed.
 func (f *Fences) All() map[string]Fence {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return maps.Clone(f.known)
+	return f.known
 }
 
 // Unfinished returns an error that names a tenant that this process has yet to erase.
@@ -251,7 +257,7 @@ func (f *Fences) beginBatch(tenant string) (fences map[string]Fence, end func())
 	n, b := f.next, batch{tenant, make(chan struct{})}
 	f.next++
 	f.begun[n] = b
-	return maps.Clone(f.known), func() {
+	return f.known, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if _, ok := f.begun[n]; ok {
