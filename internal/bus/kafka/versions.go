@@ -51,7 +51,11 @@ func (b *Bus) Remove(ctx context.Context, topic events.Topic) error {
 		return nil
 	}
 	name, again := b.cfg.topic(topic), slices.Contains(events.Topics(), topic)
-	err := withAdmin(b.cfg, func(a admin) error {
+	before, err := b.partitions(ctx, topic)
+	if err != nil && !errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		return err
+	}
+	err = withAdmin(b.cfg, func(a admin) error {
 		res, err := a.client.DeleteTopics(ctx, &kafkago.DeleteTopicsRequest{Topics: []string{name}})
 		if err == nil {
 			err = res.Errors[name]
@@ -62,12 +66,33 @@ func (b *Bus) Remove(ctx context.Context, topic events.Topic) error {
 		if !again {
 			return nil
 		}
+		if err := b.awaitRemoved(ctx, topic, before); err != nil {
+			return err
+		}
 		return a.recreate(ctx, b.cfg.spec(topic))
 	})
 	if err != nil || !again {
 		return err
 	}
 	return b.awaitMade(ctx, topic)
+}
+
+// awaitRemoved waits until no leader of the partitions has them: a broker that is behind the
+// cluster's metadata answers from the old log, also once the topic was made again.
+func (b *Bus) awaitRemoved(ctx context.Context, topic events.Topic, partitions []int) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for _, p := range partitions {
+		for {
+			if _, err := b.offsets(ctx, topic, []int{p}); errors.Is(err, kafkago.UnknownTopicOrPartition) {
+				break
+			}
+			if !pause(ctx, retryFirst) {
+				return fmt.Errorf("kafka: topic %s is still there: %w", b.cfg.topic(topic), ctx.Err())
+			}
+		}
+	}
+	return nil
 }
 
 // recreate makes a topic that was just removed: the cluster takes its time.
