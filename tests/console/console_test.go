@@ -62,7 +62,7 @@ type site struct {
 // newSite starts `up` on a folder with nothing but strays.
 func newSite(t *testing.T, strays ...stray) *site {
 	t.Helper()
-	s := &site{credentials: newCredentials(t), data: filepath.Join(t.TempDir(), "data"), port: process.FreePort(t)}
+	s := &site{credentials: newCredentials(t), data: filepath.Join(t.TempDir(), "data"), port: check.FreePort(t)}
 	if len(strays) > 0 {
 		lay(t, embedded(t, filepath.Join(s.data, "bus")), strays)
 	}
@@ -101,7 +101,7 @@ func TestTheConsoleShowsWhatIsThere(t *testing.T) {
 	})
 	t.Run("measure", func(t *testing.T) {
 		level.Campaign(t)
-		b.run(t, "measure", about.with("lighthouse", process.FreePort(t)), nil) // Chromium's, for it
+		b.run(t, "measure", about.with("lighthouse", check.FreePort(t)), nil) // Chromium's, for it
 	})
 	t.Run("reconnect", func(t *testing.T) {
 		b.run(t, "reconnect", about, map[string]func(){

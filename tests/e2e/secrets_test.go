@@ -86,7 +86,7 @@ func TestNoSecretIsShown(t *testing.T) {
 func TestNoSecretOfARefusedServerIsShown(t *testing.T) {
 	t.Parallel()
 	h := newHush(t)
-	closed := freeAddress(t)
+	closed := "127.0.0.1:" + check.FreePort(t)
 	bus := refuses(t)
 	weaviate := httptest.NewServer(h.repeats(func(string) bool { return true }, nil))
 	t.Cleanup(weaviate.Close)
@@ -170,14 +170,6 @@ func (k *heard) String() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.text.String()
-}
-
-// freeAddress is one at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l := check.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // serve answers every connection until the test ends, and returns where.
@@ -425,7 +417,7 @@ func (h *hush) deploy(t *testing.T, apart bool) (process.Deployment, func() []*p
 		env = append(env, variable+"="+h.secret(name))
 	}
 	if !apart {
-		d := process.Up(t, process.Binary(), append(env, "TOOLSTREAM_NATS_LISTEN="+freeAddress(t), "TOOLSTREAM_LOG_FORMAT=json")...)
+		d := process.Up(t, process.Binary(), append(env, "TOOLSTREAM_NATS_LISTEN=127.0.0.1:"+check.FreePort(t), "TOOLSTREAM_LOG_FORMAT=json")...)
 		return d, d.Fronts
 	}
 	env = slices.DeleteFunc(env, func(set string) bool { return strings.HasPrefix(set, "TOOLSTREAM_WEAVIATE_API_KEY=") }) // a Weaviate that asks for none refuses it

@@ -114,7 +114,7 @@ func (k keycloak) robot(t *testing.T, realm, client string) string {
 // names when it no longer signs by them.
 func TestKeycloak(t *testing.T) {
 	level.Campaign(t)
-	home, port := provisioned(t, servers.KeycloakName), process.FreePort(t)
+	home, port := provisioned(t, servers.KeycloakName), check.FreePort(t)
 	k := keycloak("http://127.0.0.1:" + port)
 	env, argv, err := servers.Keycloak(home, port)
 	check.OK(t, err)

@@ -34,7 +34,7 @@ type provider struct {
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
-	return &provider{home: provisioned(t, servers.IdentityName), port: process.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json"), redirects: []string{}}
+	return &provider{home: provisioned(t, servers.IdentityName), port: check.FreePort(t), settings: filepath.Join(t.TempDir(), "settings.json"), redirects: []string{}}
 }
 
 func (p *provider) issuer() string { return "http://127.0.0.1:" + p.port }

@@ -41,7 +41,7 @@ type toolstream struct {
 // started starts toolstream. Robots may write, people read.
 func started(t *testing.T, issuer string) toolstream {
 	t.Helper()
-	addr := "127.0.0.1:" + process.FreePort(t)
+	addr := "127.0.0.1:" + check.FreePort(t)
 	for name, value := range map[string]string{
 		"ISSUER": issuer, "AUDIENCE": "http://" + addr, "SKEW": "0s", "TENANT_CLAIM": "org",
 		"GROUPS_CLAIM": "realm_access.roles", "ROLES": "robots=writer,people=reader",

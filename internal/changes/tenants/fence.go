@@ -53,7 +53,7 @@ type Fences struct {
 
 	taking sync.Mutex // held while a fence is obeyed
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex       // guards what follows
 	known   map[string]Fence // replaced, never changed: batches under way read it
 	obeyed  map[string]Fence // by tenant, fences that the parts of the process have obeyed
 	forgets []Forget

@@ -65,6 +65,8 @@ const caddyfile = `{
 	skip_install_trust
 	storage file_system %s
 	https_port %s
+	auto_https disable_redirects
+	default_bind 127.0.0.1
 }
 http://a.example:%[4]s, http://b.example:%[4]s {
 	handle_path /pets/* {
@@ -87,10 +89,9 @@ c.example {
 func TestCaddy(t *testing.T) {
 	program := servertest.Program(t, servers.MCPName, filepath.Join("venv", "bin", "caddy"))
 	dir := t.TempDir()
-	admin, secure, plain := freeAddress(t), freeAddress(t), freeAddress(t)
-	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+	admin, secure, plain := "127.0.0.1:"+check.FreePort(t), check.FreePort(t), check.FreePort(t)
 	file := filepath.Join(dir, "Caddyfile")
-	check.OK(t, os.WriteFile(file, fmt.Appendf(nil, caddyfile, admin, dir, port(secure), port(plain)), 0o600))
+	check.OK(t, os.WriteFile(file, fmt.Appendf(nil, caddyfile, admin, dir, secure, plain), 0o600))
 	cmd := exec.CommandContext(t.Context(), program, "run", "--config", file, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	var log strings.Builder
@@ -117,21 +118,13 @@ func TestCaddy(t *testing.T) {
 		}
 	}
 	want := []string{
-		"a.example:" + port(plain) + "/pets openapi http://a.example:" + port(plain) + "/pets/spec.json",
-		"a.example:" + port(plain) + "/tools/mcp mcp http://a.example:" + port(plain) + "/tools/mcp",
-		"c.example:" + port(secure) + " openapi https://c.example:" + port(secure) + "/spec.json",
+		"a.example:" + plain + "/pets openapi http://a.example:" + plain + "/pets/spec.json",
+		"a.example:" + plain + "/tools/mcp mcp http://a.example:" + plain + "/tools/mcp",
+		"c.example:" + secure + " openapi https://c.example:" + secure + "/spec.json",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("it names\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-}
-
-// freeAddress returns an address of loopback at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	s := httptest.NewServer(nil)
-	defer s.Close()
-	return s.Listener.Addr().String()
 }
 
 func TestCaddysConfigurationIsRead(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/servers"
 )
 
@@ -36,7 +37,7 @@ func LaunchAt(t testing.TB, port string, env []string, argv ...string) *Program 
 // Launch starts a program that gets its port by %s in one of its arguments or variables.
 func Launch(t testing.TB, env []string, argv ...string) *Program {
 	t.Helper()
-	port := FreePort(t)
+	port := check.FreePort(t)
 	fill := func(all []string) []string {
 		out := make([]string, len(all))
 		for i, s := range all {
@@ -84,16 +85,4 @@ func Await(t testing.TB, what string, check func() (bool, error)) {
 	if err := Until(ctx, check); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-}
-
-// FreePort returns a port that is free now.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }
