@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strings"
 	"sync/atomic"
 
+	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/internal/tooldoc/operation"
 	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
@@ -57,9 +57,8 @@ func lost(ctx context.Context, err error, unsent bool) error {
 }
 
 // chooseServer sets the base address of an HTTP API: the first server of the document, or that
-// of the settings. If its host is not the source's, the document's word counts no more than that
-// of a source that another source has found: it reaches only addresses that the source's user
-// asked for.
+// of the settings. If its host or port is not the source's, the source's user has not asked for it:
+// only public addresses are reached there.
 func (c *call) chooseServer() error {
 	if c.target.spec.Kind != source.OpenAPI {
 		return nil
@@ -75,15 +74,15 @@ func (c *call) chooseServer() error {
 		return refused(http.StatusConflict, "the tool's document names no server with an address")
 	}
 	c.server = servers[0]
-	c.target.found = c.target.found || hostOf(c.server) != hostOf(c.target.spec.URL)
+	if !sameHost(c.server, c.target.spec.URL) {
+		c.target.found, c.target.spec.AllowPrivate = true, false
+	}
 	return nil
 }
 
-// hostOf returns the host of an address, without its port.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
+// sameHost reports whether two addresses have the same host and port.
+func sameHost(a, b string) bool {
+	first, err := url.Parse(a)
+	second, alsoErr := url.Parse(b)
+	return err == nil && alsoErr == nil && outbound.HostPort(first) == outbound.HostPort(second)
 }

@@ -117,7 +117,7 @@ func TestAPIsAreCalledWhereTheyMayBe(t *testing.T) {
 		{"GET", "/", "http://10.0.0.1", "refused 409", ""},
 		{"GET", "/", "file:///etc/passwd", "refused 409", ""},
 		{"GET", "/", "http://user:pass@127.0.0.1", "refused 409", ""},
-		{"GET", "/", strings.Replace(other.URL, "127.0.0.1", "localhost", 1), "refused 409", ""},
+		{"GET", "/", strings.Replace(server.URL, "127.0.0.1", "localhost", 1), "refused 409", ""},
 		{"GET", "/away", server.URL, "refused 409", "GET /away"},
 		{"POST", "/away", server.URL, "tool_error", "POST /away"},
 		{"GET", "/moved", server.URL, "ok", "GET /moved GET /here"},
@@ -167,8 +167,9 @@ func TestAnErrorDoesNotTellWhereAToolIs(t *testing.T) {
 	}
 }
 
-// The credential of a source goes to its hosts, whatever server a document names.
-func TestACredentialStaysWithItsHosts(t *testing.T) {
+// A source's credential and its permission for private addresses are for its own host and port,
+// whatever server a document names.
+func TestADocumentMovesItsServerToNoOtherPort(t *testing.T) {
 	t.Setenv("BOAT_TOKEN", "s3cret")
 	saw := map[string]string{}
 	keep := func(name string) http.Handler {
@@ -178,18 +179,19 @@ func TestACredentialStaysWithItsHosts(t *testing.T) {
 	own := b.api(t, "boats", "GET", "/", keep("own"))
 	other := httptest.NewServer(keep("other"))
 	defer other.Close()
-	b.places.Credentials = map[string]outbound.Credential{"boat": {Kind: outbound.Bearer, Hosts: []string{strings.TrimPrefix(own.URL, "http://")}, Env: "BOAT_TOKEN"}}
-	s := b.sources["boats"]
-	s.Auth = &source.Auth{Credential: "boat"}
-	b.sources["boats"] = s
-	for _, server := range []string{own.URL, other.URL} {
-		b.operation("boats", "GET", "/", server)
-		if r, err := b.Call(t.Context(), ada, Request{Tool: "boats//"}); err != nil {
-			t.Errorf("%s: %+v, %v", server, r, err)
+	b.places.Credentials = map[string]outbound.Credential{"boat": {Kind: outbound.Bearer, Hosts: []string{"127.0.0.1"}, Env: "BOAT_TOKEN"}}
+	for _, private := range []bool{false, true} {
+		clear(saw)
+		b.sources["boats"] = Source{Spec: source.Spec{Kind: source.OpenAPI, URL: own.URL, Auth: &source.Auth{Credential: "boat"}, AllowPrivate: private}}
+		for server, want := range map[string]string{own.URL: "ok", other.URL: "refused 409"} {
+			b.operation("boats", "GET", "/", server)
+			if r, err := b.Call(t.Context(), ada, Request{Tool: "boats//"}); outcome(r, err) != want {
+				t.Errorf("%s, allow_private %v: %s (%v), want %s", server, private, outcome(r, err), err, want)
+			}
 		}
-	}
-	if saw["own"] != "Bearer s3cret" || saw["other"] != "" {
-		t.Errorf("sent %q", saw)
+		if len(saw) != 1 || saw["own"] != "Bearer s3cret" {
+			t.Errorf("allow_private %v: sent %q", private, saw)
+		}
 	}
 }
 

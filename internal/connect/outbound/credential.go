@@ -40,7 +40,7 @@ var kinds = []string{Bearer, Header, OAuth, AWS, Exchange, Variable, Hook}
 // their events. Tenants know only its name.
 type Credential struct {
 	Kind     string   `json:"kind"`
-	Hosts    []string `json:"hosts,omitempty"`     // host or host:port: it is sent to no other host
+	Hosts    []string `json:"hosts,omitempty"`     // host or host:port: it is sent to no other host and port
 	Tenants  []string `json:"tenants,omitempty"`   // that may use it; empty: only the operator; "*" is any
 	Header   string   `json:"header,omitempty"`    // of kind header, and of kind hook except with the scheme standard
 	Scheme   string   `json:"scheme,omitempty"`    // of kind hook, such as HookStandard

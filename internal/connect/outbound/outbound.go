@@ -6,6 +6,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -149,7 +152,7 @@ type Options struct {
 type Secret struct {
 	Header, Value string
 	Sign          func(*http.Request) error // in place of Header: changes the headers of a request
-	Hosts         []string                  // host or host:port
+	Hosts         []string                  // as Bound reads them
 	Plain         bool                      // also if the connection is not encrypted
 }
 
@@ -195,7 +198,7 @@ type roundTripper struct {
 
 // RoundTrip implements http.RoundTripper.
 func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	bound := Bound(r.o.Secret.Hosts, req.URL.Host)
+	bound := Bound(r.o.Secret.Hosts, req.URL)
 	if r.o.Only && !bound {
 		return nil, fmt.Errorf("%s is not among the hosts that the credential is bound to", req.URL.Host)
 	}
@@ -220,20 +223,40 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Bound reports whether a host, with its port if the address names one, is in a list of hosts. An
-// entry without a port covers every port.
-func Bound(hosts []string, host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	for _, h := range hosts {
-		if strings.EqualFold(h, host) || strings.EqualFold(h, name) {
-			return true
+// Bound reports whether an address is on a host of a list. An entry is a host and a port, without
+// which it is for the default port of the address's scheme.
+func Bound(hosts []string, address *url.URL) bool {
+	return slices.ContainsFunc(hosts, func(h string) bool { return withPort(h, address.Scheme) == HostPort(address) })
+}
+
+// BoundFrom returns a list of hosts for a secret of an address: entries for its host without a port
+// have its port, and are not for the default port either.
+func BoundFrom(address *url.URL, hosts []string) []string {
+	out := slices.Clone(hosts)
+	own := HostPort(address)
+	for i, h := range out {
+		if strings.EqualFold(unbracketed(h), address.Hostname()) {
+			out[i] = own
 		}
 	}
-	return false
+	return out
 }
+
+// HostPort returns the host of an address in lower case, with its port or that of its scheme.
+func HostPort(address *url.URL) string { return withPort(address.Host, address.Scheme) }
+
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+func withPort(host, scheme string) string {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name = unbracketed(host)
+	}
+	return strings.ToLower(net.JoinHostPort(name, cmp.Or(port, defaultPorts[scheme])))
+}
+
+// unbracketed returns a host without the brackets of an IPv6 address.
+func unbracketed(host string) string { return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]") }
 
 // limited is a body that may be read up to a limit.
 type limited struct {

@@ -199,14 +199,28 @@ func TestASecretGoesToItsHostsAlone(t *testing.T) {
 }
 
 func TestBoundHosts(t *testing.T) {
+	hosts := []string{"a.example", "b.example:8443", "2001:db8::1"}
 	for _, tc := range []struct {
-		host string
-		want bool
+		source, address string
+		want            bool
 	}{
-		{"a.example", true}, {"A.Example:443", true}, {"b.example:8443", true}, {"b.example", false}, {"x.a.example", false}, {"a.example.evil", false},
+		{"https://b.example:8443", "https://a.example", true},
+		{"https://b.example:8443", "https://A.Example:443/x", true},
+		{"https://b.example:8443", "http://a.example:80", true},
+		{"https://b.example:8443", "https://a.example:8443", false},
+		{"https://b.example:8443", "https://b.example:8443", true},
+		{"https://b.example:8443", "https://b.example", false},
+		{"https://b.example:8443", "https://x.a.example", false},
+		{"https://b.example:8443", "https://a.example.evil", false},
+		{"https://b.example:8443", "https://[2001:db8::1]:443", true},
+		{"https://a.example:9443", "https://a.example:9443", true}, // the port of the source
+		{"https://a.example:9443", "https://a.example", false},
+		{"http://[2001:db8::1]:9000", "http://[2001:db8::1]:9000", true},
+		{"http://[2001:db8::1]:9000", "http://[2001:db8::1]:9001", false},
 	} {
-		if got := Bound([]string{"a.example", "b.example:8443"}, tc.host); got != tc.want {
-			t.Errorf("%s: %v", tc.host, got)
+		from, to := check.Value(url.Parse(tc.source))(t), check.Value(url.Parse(tc.address))(t)
+		if got := Bound(BoundFrom(from, hosts), to); got != tc.want {
+			t.Errorf("from %s to %s: %v", tc.source, tc.address, got)
 		}
 	}
 }

@@ -219,7 +219,8 @@ func (p Permit) private(spec Spec) error {
 	return nil
 }
 
-// sendable returns the credential of a source if it may be sent to the source's address.
+// sendable returns the credential of a source, with its hosts as seen from the source's address, if
+// it may be sent there.
 func (p Permit) sendable(owner string, spec Spec) (outbound.Credential, error) {
 	name := spec.Auth.Credential
 	c, ok := p.Credentials[name]
@@ -229,7 +230,8 @@ func (p Permit) sendable(owner string, spec Spec) (outbound.Credential, error) {
 		return c, refuse("there is no credential %q to send for this tenant among crawl.credentials", name)
 	case err != nil:
 		return c, err
-	case !outbound.Bound(c.Hosts, u.Host):
+	}
+	if c.Hosts = outbound.BoundFrom(u, c.Hosts); !outbound.Bound(c.Hosts, u) {
 		return c, refuse("the credential %q may not be sent to the source's host", name) // without its hosts, which callers of the tools are not to learn
 	}
 	return c, nil

@@ -115,8 +115,10 @@ func TestCommandsAndNetworkSourcesArePermitted(t *testing.T) {
 
 func TestACredentialIsSentAsItsKindSays(t *testing.T) {
 	var header string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { header = r.Header.Get("Authorization") }))
+	note := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { header = r.Header.Get("Authorization") })
+	server, otherPort := httptest.NewServer(note), httptest.NewServer(note)
 	defer server.Close()
+	defer otherPort.Close()
 	p := places(t, nil)
 	spec := Spec{URL: server.URL, Auth: &Auth{Credential: "bearer"}}
 	at, err := p.Locate(owner, spec, false, "")
@@ -125,6 +127,11 @@ func TestACredentialIsSentAsItsKindSays(t *testing.T) {
 	resp.Body.Close()
 	if header != "Bearer s3cret" || at.OAuth != nil {
 		t.Errorf("sent %q, OAuth %+v", header, at.OAuth)
+	}
+	resp = check.Value(at.Client.Get(otherPort.URL))(t)
+	resp.Body.Close()
+	if header != "" {
+		t.Errorf("sent %q to another port of the source's host", header)
 	}
 	spec.Auth.Credential = "oauth"
 	if at, err = p.Locate(owner, spec, false, ""); err != nil || at.OAuth == nil || at.OAuth.ClientID != "me" || at.OAuth.Secret != "s3cret" {

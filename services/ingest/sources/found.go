@@ -175,9 +175,13 @@ func (c *crawler) lends(parent source.Spec, address string) bool {
 	if slices.Contains([]string{source.Kong, source.Caddy, source.Traefik}, parent.Kind) {
 		return false
 	}
+	own, err := url.Parse(parent.URL)
+	if err != nil {
+		return false
+	}
 	u, err := url.Parse(address)
-	plain := strings.HasPrefix(parent.URL, "http:")
-	return err == nil && (u.Scheme == "https" || plain) && outbound.Bound(c.cfg.Permit.Credentials[parent.Auth.Credential].Hosts, u.Host)
+	hosts := outbound.BoundFrom(own, c.cfg.Permit.Credentials[parent.Auth.Credential].Hosts)
+	return err == nil && (u.Scheme == "https" || own.Scheme == "http") && outbound.Bound(hosts, u)
 }
 
 // upsertChildren declares the sources that the source names. Their lag begins at seen.

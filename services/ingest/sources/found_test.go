@@ -286,7 +286,7 @@ func TestNamesOfFoundSources(t *testing.T) {
 func TestTheCredentialIsLentToItsHostsAlone(t *testing.T) {
 	s := New(Config{Permit: source.Permit{Credentials: map[string]outbound.Credential{"own": {Hosts: []string{"mcp.example"}}}}}, Deps{})
 	parent := source.Spec{Kind: registry, URL: "https://registry.example", Auth: &source.Auth{Credential: "own"}}
-	for address, want := range map[string]bool{"https://mcp.example/a": true, "http://mcp.example/a": false, "https://other.example": false} {
+	for address, want := range map[string]bool{"https://mcp.example/a": true, "http://mcp.example/a": false, "https://mcp.example:8443/a": false, "https://other.example": false} {
 		if got := s.crawler.inherit(parent, source.Spec{Kind: source.MCP, URL: address}).Auth != nil; got != want {
 			t.Errorf("%s: %v", address, got)
 		}
