@@ -31,6 +31,7 @@ type Change struct {
 	Provider     string          `json:"provider,omitempty"`
 	CallableName string          `json:"callable_name,omitempty"` // of a tool, as schema.CallableName has it
 	From         string          `json:"from,omitempty"`          // name of the source that the document was read from; empty if it was sent
+	Endpoint     string          `json:"endpoint,omitempty"`      // hash of the source's address when it listed the document, as source.Spec.Endpoint has it
 	Format       string          `json:"format,omitempty"`        // name of the recognised format; decides the standardizing rules
 	Hash         string          `json:"hash,omitempty"`          // hex SHA-256 of the raw document's canonical JSON
 	Released     string          `json:"released,omitempty"`      // hash of the document that an operator released last

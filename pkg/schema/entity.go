@@ -105,6 +105,7 @@ type Entity struct {
 	Provider     string    `json:"provider,omitempty"`      // The owner of a tool; empty for providers and for tools without an owner.
 	CallableName string    `json:"callable_name,omitempty"` // The name by which a language model calls the tool.
 	From         string    `json:"from,omitempty"`          // The name of the source from which it was read; empty if it was sent.
+	Endpoint     string    `json:"endpoint,omitempty"`      // The hash of the source's address when it listed the document.
 	Hash         string    `json:"hash,omitempty"`          // The content hash of the raw document.
 	Format       string    `json:"format,omitempty"`
 	Document     Document  `json:"document"`

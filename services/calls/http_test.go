@@ -325,7 +325,7 @@ func TestNoSourceReachesAProviderByItsName(t *testing.T) {
 	for from, want := range map[string]string{"api": "own", "folder": "crm", "": "crm", "gone": ""} {
 		b.operation("x", "GET", "/boats", own.URL)
 		e := b.entity("x//boats")
-		e.From, e.Provider, e.Format = from, "crm", source.OpenAPI
+		e.From, e.Endpoint, e.Provider, e.Format = from, b.sources[from].Endpoint(), "crm", source.OpenAPI
 		b.deps.Tool = toolIs(e, b.tools[e.ID])
 		if r, err := b.Call(t.Context(), ada, Request{Tool: e.ID}); textOf(r) != want {
 			t.Errorf("from %q: %q, %v, want %q", from, textOf(r), err, want)

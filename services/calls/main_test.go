@@ -95,7 +95,7 @@ func (b *bench) entity(id string) schema.Entity {
 	from := id[:max(0, slices.Index([]byte(id), '/'))]
 	e := schema.Entity{Ref: schema.Ref{Tenant: identity.DefaultTenant, Kind: schema.KindTool, ID: id}, Provider: from, From: from, Format: source.MCP}
 	if s, ok := b.sources[from]; ok {
-		e.Format = s.Kind
+		e.Format, e.Endpoint = s.Kind, s.Endpoint()
 	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,13 +52,13 @@ func newCatalogue(t *testing.T) *catalogue {
 }
 
 // list has a source list a document.
-func (c *catalogue) list(name, document string) {
+func (c *catalogue) list(name string, at Source, document string) {
 	c.t.Helper()
 	items, problems := formats.Parse([]byte(document), formats.Options{Provider: name})
 	if len(problems) > 0 {
 		c.t.Fatal(problems)
 	}
-	for _, o := range check.Value(c.s.Accept(c.t.Context(), identity.DefaultTenant, items, ingest.Options{Source: name}))(c.t) {
+	for _, o := range check.Value(c.s.Accept(c.t.Context(), identity.DefaultTenant, items, ingest.Options{Source: name, Endpoint: at.Endpoint()}))(c.t) {
 		if o.State == ingest.Rejected {
 			c.t.Fatalf("%s: %s", o.ID, o.Detail)
 		}
@@ -88,7 +89,7 @@ func (c *catalogue) tool(_ context.Context, _ identity.Caller, id string) (schem
 	if newest == nil || newest.Op == events.OpDelete {
 		return schema.Entity{}, nil, errNoTool
 	}
-	return schema.Entity{Ref: newest.Ref, Provider: newest.Provider, From: newest.From, Format: newest.Format}, newest.Raw, nil
+	return schema.Entity{Ref: newest.Ref, Provider: newest.Provider, From: newest.From, Endpoint: newest.Endpoint, Format: newest.Format}, newest.Raw, nil
 }
 
 var writer = identity.Caller{Tenant: identity.DefaultTenant, Subject: "wr", Role: identity.Writer}
@@ -128,10 +129,10 @@ func TestWhatIsCalledIsWhatTheSourceListed(t *testing.T) {
 		b.sources[name] = s
 	}
 	listed := func() {
-		c.list("zoo", `{"tools":[
+		c.list("zoo", b.sources["zoo"], `{"tools":[
 			{"name":"wipe","inputSchema":{"type":"object","required":["all"]},"annotations":{"readOnlyHint":false}},
 			{"name":"ro","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)
-		c.list("shop", fmt.Sprintf(`[{"method":"GET","path":"/q","servers":[{"url":%q}],"operation":{"responses":{}}}]`, shop.URL))
+		c.list("shop", b.sources["shop"], fmt.Sprintf(`[{"method":"GET","path":"/q","servers":[{"url":%q}],"operation":{"responses":{}}}]`, shop.URL))
 	}
 	listed()
 	call := func(id string) string {
@@ -182,6 +183,60 @@ func TestWhatIsCalledIsWhatTheSourceListed(t *testing.T) {
 		}
 		if listed(); call(tc.id) != tc.before {
 			t.Errorf("%s once it is listed again: %s, want %s", tc.id, call(tc.id), tc.before)
+		}
+	}
+}
+
+// A document that a source listed at one address is not called at another one, whatever keeps it in
+// the index: a server that is declared first would describe what is called at the second.
+func TestASourceIsCalledForWhatItListsWhereItIs(t *testing.T) {
+	t.Setenv("ZOO_TOKEN", "S3CRET")
+	var called atomic.Int64
+	c := newCatalogue(t)
+	b := newBench(t, Config{}, func(d *Deps) { d.Tool = c.tool })
+	server := func(name string) Source {
+		s := answering(func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			called.Add(1)
+			return said(name), nil
+		})
+		at := b.serve(t, "shop", "sell", readOnly, handler(s))
+		b.places.Credentials["token"] = outbound.Credential{
+			Kind: outbound.Bearer, Hosts: append(b.places.Credentials["token"].Hosts, strings.TrimPrefix(at.URL, "http://")), Env: "ZOO_TOKEN",
+		}
+		out := b.sources["shop"]
+		out.Auth = &source.Auth{Credential: "token"}
+		return out
+	}
+	b.places.Credentials = map[string]outbound.Credential{}
+	first, second := server("first"), server("second")
+	document := `{"name":"sell","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
+	call := func() string {
+		called.Store(0)
+		r, err := b.Call(t.Context(), writer, Request{Tool: "shop/sell"})
+		return fmt.Sprintf("%s %s %d", outcome(r, err), textOf(r), called.Load())
+	}
+	const moved = "refused 409  0"
+	for _, tc := range []struct {
+		what string
+		do   func()
+		want string
+	}{
+		{"listed at the first", func() { b.sources["shop"] = first; c.list("shop", first, `{"tools":[`+document+`]}`) }, "ok first 1"},
+		{"moved to the second", func() { b.sources["shop"] = second }, moved},
+		{"sent as it is", func() { c.send(http.MethodPut, "/v1/tools/shop%2Fsell?version=9", "application/json", document) }, moved},
+		{"held", func() { c.send(http.MethodPost, "/v1/tools:quarantine", "application/json", `{"id":"shop/sell"}`) }, moved},
+		{"listed at the second", func() { c.list("shop", second, `{"tools":[`+document+`]}`) }, "ok second 1"},
+		{"moved back", func() { b.sources["shop"] = first }, moved},
+		{"another credential", func() { b.sources["shop"] = second; second.Auth = nil; b.sources["shop"] = second }, "ok second 1"},
+	} {
+		tc.do()
+		if got := call(); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.what, got, tc.want)
+		}
+		e, raw, err := c.tool(t.Context(), writer, "shop/sell")
+		check.OK(t, err)
+		if connected := b.Connections(writer)(&e, raw).Connected; connected == (tc.want == moved) {
+			t.Errorf("%s: connected %v", tc.what, connected)
 		}
 	}
 }

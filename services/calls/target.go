@@ -60,7 +60,13 @@ func (s *Service) locate(e *schema.Entity) (target, error) {
 	case src.State == paused, src.State == removing, src.State == refusedNow:
 		return target{}, refused(http.StatusConflict, "its source %s is %s: `toolstream sources show %s` says why", e.From, src.State, e.From)
 	}
-	return target{name: e.From, spec: src.Spec, found: src.Found, state: src.State}, callableAt(e.Format, src.Kind)
+	if err := callableAt(e.Format, src.Kind); err != nil {
+		return target{}, err
+	}
+	if e.Endpoint != src.Endpoint() {
+		return target{}, refused(http.StatusConflict, "its source %s has moved since it listed the tool, and has not listed it at its new address yet", e.From)
+	}
+	return target{name: e.From, spec: src.Spec, found: src.Found, state: src.State}, nil
 }
 
 // callable reports whether tools are called at sources of a kind.

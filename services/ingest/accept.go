@@ -26,6 +26,7 @@ type Options struct {
 	UpTo     uint64    // deletes apply only to entities with at most this revision; 0: to any
 	Amends   uint64    // revision of the change that an item replaces: an item with another document is stale if a newer change is known
 	Source   string    // the source that the items were read from; empty: they were sent
+	Endpoint string    // of the source, as source.Spec.Endpoint has it
 	Seen     time.Time // when the change was seen at a crawled source; zero: it was sent
 
 	event   *events.Event // that brought the items
@@ -168,7 +169,7 @@ func newChange(tenant string, item formats.Item, opts Options, maxDocument int) 
 		return c, nil
 	}
 	c.Op, c.Provider, c.Format, c.Hash = events.OpUpsert, norm.NFC.String(item.Provider), item.Format, item.Hash
-	c.raw, c.From, c.name = item.Raw, opts.Source, item.Name
+	c.raw, c.From, c.Endpoint, c.name = item.Raw, opts.Source, opts.Endpoint, item.Name
 	if c.Provider != "" {
 		if err := (schema.Ref{Tenant: tenant, Kind: schema.KindProvider, ID: c.Provider}).Validate(); err != nil {
 			return nil, &refusal{ReasonInvalid, "/provider", invalid(err).detail}

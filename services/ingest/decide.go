@@ -131,14 +131,14 @@ func (c *change) inherit(old record) {
 	}
 	c.Released = valueOf(old.released)
 	from := valueOf(old.from)
-	if c.Kind != schema.KindTool || fingerprintOf(c.Hash, c.Provider, c.Format, from) == old.fingerprint {
-		c.From = cmp.Or(c.From, from)
+	if c.From == "" && (c.Kind != schema.KindTool || fingerprintOf(c.Hash, c.Provider, c.Format, from) == old.fingerprint) {
+		c.From, c.Endpoint = from.source, from.endpoint
 	}
 }
 
 // leavesSource reports whether c, which was sent, replaces a tool that a source has listed.
 func (c *change) leavesSource(old record) bool {
-	return c.Kind == schema.KindTool && !c.deletes() && !old.deleted && c.From == "" && valueOf(old.from) != ""
+	return c.Kind == schema.KindTool && !c.deletes() && !old.deleted && c.From == "" && valueOf(old.from).source != ""
 }
 
 // changesOwner reports whether c takes a tool from a provider.
@@ -229,7 +229,7 @@ func (c *change) answer(state State, reason string, old record) {
 	case reason == ReasonChanged:
 		o.reject(changedSince())
 	case reason == ReasonOwned && c.leavesSource(old) && !c.changesOwner(old):
-		o.Detail = fmt.Sprintf("the tool is read from the source %s: change it there; take_over (import --take-over) replaces it by a tool without a source, which is not called there", valueOf(old.from))
+		o.Detail = fmt.Sprintf("the tool is read from the source %s: change it there; take_over (import --take-over) replaces it by a tool without a source, which is not called there", valueOf(old.from).source)
 	case reason == ReasonOwned:
 		o.Detail = fmt.Sprintf("the tool belongs to provider %s; take_over (import --take-over) gives it to %s",
 			schema.Quote(old.provider.Value()), schema.Quote(c.Provider))

@@ -52,7 +52,7 @@ func TestTableReadsWhatOthersWrote(t *testing.T) {
 			s, _ := start(t, bus, Config{}, newWall().now)
 			<-s.replica.loaded
 			k, there, _ := s.replica.table.get(key)
-			if there != tc.known || there && (k.Revision != 7 || k.fingerprint != fingerprintOf("h", "", "", "")) {
+			if there != tc.known || there && (k.Revision != 7 || k.fingerprint != fingerprintOf("h", "", "", origin{})) {
 				t.Errorf("%+v, %v", k, there)
 			}
 			wantStates(t, s, "accepted", doc("a", "x"))

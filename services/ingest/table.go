@@ -16,10 +16,14 @@ import (
 // enough to tell the contents of one entity apart.
 type fingerprint [16]byte
 
-func fingerprintOf(hash, provider, format, from string) fingerprint {
-	sum := sha256.Sum256([]byte(hash + "\x00" + provider + "\x00" + format + "\x00" + from))
+func fingerprintOf(hash, provider, format string, from origin) fingerprint {
+	sum := sha256.Sum256([]byte(hash + "\x00" + provider + "\x00" + format + "\x00" + from.source + "\x00" + from.endpoint))
 	return fingerprint(sum[:16])
 }
+
+// origin is the source that a document was read from, and the hash of its address then; both are
+// empty if it was sent.
+type origin struct{ source, endpoint string }
 
 // record is the entry of an entity in the table.
 type record struct {
@@ -27,7 +31,7 @@ type record struct {
 	fingerprint fingerprint
 	provider    unique.Handle[string]
 	released    unique.Handle[string] // hash of the document that was let out of quarantine; zero: none was
-	from        unique.Handle[string] // source that it was read from; zero: it was sent
+	from        unique.Handle[origin] // zero: it was sent
 	first       uint64                // revision under which the entity came
 	offset      uint64                // its offset on the bus; 0: not read yet
 	partition   int
@@ -36,9 +40,9 @@ type record struct {
 	held        bool // an operator keeps it out of answers
 }
 
-func valueOf(h unique.Handle[string]) string {
-	if h == (unique.Handle[string]{}) {
-		return ""
+func valueOf[T comparable](h unique.Handle[T]) (value T) {
+	if h == (unique.Handle[T]{}) {
+		return value
 	}
 	return h.Value()
 }
@@ -265,7 +269,7 @@ func (e *eventTime) before(newest *eventTime) bool {
 func recordOf(c *events.Change) record {
 	r := record{
 		Version:     c.Version,
-		fingerprint: fingerprintOf(c.Hash, c.Provider, c.Format, c.From),
+		fingerprint: fingerprintOf(c.Hash, c.Provider, c.Format, origin{c.From, c.Endpoint}),
 		provider:    unique.Make(c.Provider),
 		first:       cmp.Or(c.First, c.Revision),
 		event:       eventTimeOf(c.Event),
@@ -273,7 +277,7 @@ func recordOf(c *events.Change) record {
 		held:        c.Held,
 	}
 	if c.From != "" {
-		r.from = unique.Make(c.From)
+		r.from = unique.Make(origin{c.From, c.Endpoint})
 	}
 	if c.Released != "" {
 		r.released = unique.Make(c.Released)

@@ -5,6 +5,8 @@ package source
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -240,6 +242,12 @@ func (s Spec) Root(name string) string { return cmp.Or(s.Provider, name) }
 // Describe returns the address of the source, in a line.
 func (s Spec) Describe() string {
 	return cmp.Or(s.URL, strings.Join(s.Command, " "), strings.Join(s.Namespaces, ","))
+}
+
+// Endpoint returns a hash of where the source is: of its kind, and its address or command.
+func (s Spec) Endpoint() string {
+	sum := sha256.Sum256([]byte(s.Kind + "\x00" + s.URL + "\x00" + strings.Join(s.Command, "\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // Place defines how a connector reaches a source, within the operator's limits.

@@ -50,6 +50,7 @@ type meta struct {
 	Provider    string
 	Callable    string `json:",omitempty"` // name of a tool, as schema.CallableName has it
 	From        string `json:",omitempty"` // source that it was read from
+	Endpoint    string `json:",omitempty"` // hash of the source's address, as events.Change has it
 	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
 	Hash        string
@@ -104,7 +105,7 @@ func newRecord(c *events.Change) (*record, error) {
 	if err != nil {
 		return nil, stream.Permanent(ReasonBadChange, fmt.Errorf("flat: document of %s: %w", c.ID, err))
 	}
-	r.Provider, r.Callable, r.From, r.Format, r.Hash, r.First = c.Provider, c.CallableName, c.From, c.Format, c.Hash, c.First
+	r.Provider, r.Callable, r.From, r.Endpoint, r.Format, r.Hash, r.First = c.Provider, c.CallableName, c.From, c.Endpoint, c.Format, c.Hash, c.First
 	r.Label, r.Tags, r.Flags = index.Label(doc), doc.Tags, doc.Flags
 	r.Quarantined, r.Pending, r.Uncovered = doc.Quarantined, doc.Pending(), doc.CoversLittle()
 	if c.Kind == schema.KindTool {
@@ -266,7 +267,7 @@ func (s *state) clone() *state {
 
 // entity returns the record as the catalogue shows it.
 func (r *record) entity() (schema.Entity, error) {
-	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, CallableName: r.Callable, From: r.From, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
+	e := schema.Entity{Ref: r.Ref, Version: r.Version, Provider: r.Provider, CallableName: r.Callable, From: r.From, Endpoint: r.Endpoint, Hash: r.Hash, Format: r.Format, Updated: r.Accepted}
 	if err := stdjson.Unmarshal(r.document, &e.Document); err != nil {
 		return e, fmt.Errorf("document of %s: %w", r.ID, err)
 	}

@@ -23,6 +23,7 @@ func testNamed(t *indexTest) {
 	provider.Kind, provider.Provider = "provider", ""
 	a.CallableName, same.CallableName, elsewhere.CallableName = "a_tool", "a_tool", "a_tool"
 	rare.CallableName, rare.Document.Tags = "rare", []string{"rare"}
+	rare.From, rare.Endpoint = "shop", "5ea9"
 	elsewhere.Tenant = "other"
 	t.apply(same, a, rare, provider, elsewhere)
 	tagged := t.scope(policy.Grant{Effect: policy.Allow, Action: policy.Find, On: "tag:rare", To: "*"})
@@ -36,8 +37,8 @@ func testNamed(t *indexTest) {
 		t.wantNamed(tagged, "rare", "c")
 		t.reopen()
 	}
-	if e, _, _, err := t.index.Get(t.ctx, rare.Ref, nil); err != nil || e.CallableName != "rare" {
-		t.Errorf("the tool is called %q, %v", e.CallableName, err)
+	if e, _, _, err := t.index.Get(t.ctx, rare.Ref, nil); err != nil || e.CallableName != "rare" || e.From != "shop" || e.Endpoint != "5ea9" {
+		t.Errorf("the tool is %+v, %v", e, err)
 	}
 	next := t.tool("a", "of another owner")
 	next.Provider, next.CallableName = "someone", "someone_a"

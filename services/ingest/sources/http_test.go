@@ -46,7 +46,7 @@ func TestSourcesOverHTTP(t *testing.T) {
 			{home, "POST", "/v1/sources/shop:test", "", 200, `"shop/one"`},
 			{home, "POST", "/v1/sources:test", `{"kind":"mcp","url":"https://shop.example/mcp"}`, 200, `"names":["mcp/one"],"took_ms"`},
 			{home, "POST", "/v1/sources:test", `{"name":"other","kind":"mcp","url":"https://shop.example/mcp"}`, 200, `"changed":{"added":1,"changed":0,"removed":0},"changes":{"added":["other/one"],"changed":[],"removed":[]}`},
-			{home, "POST", "/v1/sources:test", `{"name":"shop","kind":"openapi","url":"https://shop.example"}`, 200, `"changed":{"added":0,"changed":0,"removed":0}`},
+			{home, "POST", "/v1/sources:test", `{"name":"shop","kind":"openapi","url":"https://shop.example"}`, 200, `"changed":{"added":0,"changed":1,"removed":0}`},
 			{home, "POST", "/v1/sources:test", `{"name":"other","kind":"mcp","url":"https://x.example","provider":"shop/a"}`, 409, "one provider"},
 			{home, "POST", "/v1/sources:test", `{"name":"shop","kind":"mcp","url":"https://x.example","provider":"x"}`, 409, "provider"},
 			{home, "POST", "/v1/sources:test", `{"name":"fixed","kind":"mcp","url":"https://x.example"}`, 409, "settings"},

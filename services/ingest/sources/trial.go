@@ -106,7 +106,7 @@ func (c *crawler) compare(ctx context.Context, i id, rec *record, found *content
 	for _, id := range ids {
 		k.tools[id] = ""
 	}
-	outcomes, err := c.index.Preview(ctx, i.tenant, found.tools, ingest.Options{Source: i.name})
+	outcomes, err := c.index.Preview(ctx, i.tenant, found.tools, ingest.Options{Source: i.name, Endpoint: rec.Endpoint()})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func TestATestForeseesWhatALookChanges(t *testing.T) {
 	run(t, Config{}, map[string]*shop{"mcp": mcp}, func(p *fixture) {
 		t := p.t
 		p.pass(time.Second)
-		spec := source.Spec{Kind: "mcp", URL: "https://shop.example/mcp"}
+		spec := source.Spec{Kind: "mcp", URL: "https://mcp.example/mcp"}
 		if got, want := p.trial("shop", spec), `{"added":["shop/five","shop/four","shop/one","shop/three","shop/two"],"changed":[],"removed":[]}`; got != want {
 			t.Errorf("of a new source: %s", got)
 		}

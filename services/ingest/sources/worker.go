@@ -198,6 +198,9 @@ func (w *worker) look(ctx context.Context, rec *record) time.Time {
 	if differ(rec.form(), w.form) {
 		w.endSession()
 		w.pace.Reset()
+		if rec.Endpoint() != w.form.Endpoint() { // the same documents are listed again
+			w.applier.indexed.loaded = time.Time{}
+		}
 		w.form, w.applier.indexed.listed = rec.form(), [sha256.Size]byte{}
 	}
 	if rec.Asked.After(w.asked) {
@@ -270,7 +273,7 @@ func (w *worker) sync(ctx context.Context, rec *record, seen time.Time) (time.Du
 		return 0, result{}, errTools
 	}
 	listing.Owner = about(rec.About, listing.Owner)
-	r, err := w.applier.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision, Source: w.id.name})
+	r, err := w.applier.publish(ctx, rec, listing, ingest.Options{Seen: seen, UpTo: revision, Source: w.id.name, Endpoint: rec.Endpoint()})
 	if err != nil { // the index may differ from the listing
 		w.applier.indexed.loaded = time.Time{}
 	}

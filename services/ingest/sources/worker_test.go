@@ -353,6 +353,27 @@ func TestDeletesAreAsDeclared(t *testing.T) {
 	}
 }
 
+// After a source moves, its tools are those of its new address as soon as it lists them there, and
+// the tools that it does not list there stay those of the old one.
+func TestAMovedSourceListsItsToolsAgain(t *testing.T) {
+	a := newShop("one", "two")
+	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {
+		never := func(s *source.Spec) { s.Deletes = source.Never }
+		p.put("shop", "mcp", never)
+		a.set("one")
+		var there source.Spec
+		p.put("shop", "mcp", never, func(s *source.Spec) { s.URL += "/v2"; there = *s })
+		p.wantIndexed("shop/one shop/two")
+		at := map[string]string{}
+		for _, c := range p.changes(0) {
+			at[c.ID] = c.Endpoint
+		}
+		if at["shop/one"] != there.Endpoint() || at["shop/two"] == there.Endpoint() || at["shop/two"] == "" {
+			t.Errorf("the tools are at %v; the source is at %s", at, there.Endpoint())
+		}
+	})
+}
+
 func TestAToolThatCannotBeReadStaysAsItWas(t *testing.T) {
 	a := newShop("one", "two", "three")
 	run(t, Config{}, map[string]*shop{"mcp": a}, func(p *fixture) {

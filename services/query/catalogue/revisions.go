@@ -191,7 +191,7 @@ func (r *revision) allowedBy(scope *policy.Scope) bool {
 // behind, or has no room for it any more.
 func (h *history) add(e schema.Entity, raw json.RawMessage) {
 	r := revision{events.Change{
-		Ref: e.Ref, Version: e.Version, Op: events.OpUpsert, Provider: e.Provider, From: e.From, Format: e.Format, Hash: e.Hash, Accepted: e.Updated, Raw: raw,
+		Ref: e.Ref, Version: e.Version, Op: events.OpUpsert, Provider: e.Provider, From: e.From, Endpoint: e.Endpoint, Format: e.Format, Hash: e.Hash, Accepted: e.Updated, Raw: raw,
 	}, &e.Document}
 	at, _ := slices.BinarySearchFunc(h.revisions, r.Revision, func(r revision, want uint64) int { return cmp.Compare(r.Revision, want) })
 	h.revisions = slices.Insert(h.revisions, at, r)
