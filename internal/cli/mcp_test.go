@@ -10,9 +10,10 @@ import (
 	"github.com/toolstream/toolstream/internal/server/mcpserver"
 )
 
-// The server keeps the pins; commands change some of them and send all back.
+// The server keeps the pins; commands change some of them and send all back, with the version that
+// they have read.
 func TestToolsArePinnedAndUnpinned(t *testing.T) {
-	kept := mcpserver.Pins{Tools: []string{}}
+	kept := mcpserver.Pins{Version: "7", Tools: []string{}}
 	server := serveJSON(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method + " " + r.URL.Path {
 		case "PUT /v1/pins":
@@ -35,7 +36,7 @@ func TestToolsArePinnedAndUnpinned(t *testing.T) {
 		{"unpin a/x c", ""},
 	} {
 		code, out, errOut := called(t, append(append([]string{"mcp"}, strings.Fields(c.args)...), "--server", server)...)
-		if shown := strings.Join(strings.Fields(out), " "); code != program.Done || shown != c.kept || strings.Join(kept.Tools, " ") != c.kept {
+		if shown := strings.Join(strings.Fields(out), " "); code != program.Done || shown != c.kept || strings.Join(kept.Tools, " ") != c.kept || kept.Version != "7" {
 			t.Errorf("%s: exit code %d, shown %q, kept %q, want %q: %s", c.args, code, shown, kept.Tools, c.kept, errOut)
 		}
 	}

@@ -42,7 +42,7 @@ func TestTheServerConforms(t *testing.T) {
 			pins = append(pins, "test_"+tool)
 		}
 	}
-	check.OK(t, x.Client.Put(t.Context(), "/v1/pins", map[string]any{"tools": pins}, nil))
+	check.OK(t, x.Client.Put(t.Context(), "/v1/pins", map[string]any{"version": "0", "tools": pins}, nil))
 	out := t.TempDir()
 	argv := servers.Node(home, "conformance", "server", "--url", x.Client.Server+"/mcp", "--requirements", "2026-07-28", "--output-dir", out)
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)

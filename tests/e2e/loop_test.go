@@ -47,7 +47,7 @@ func TestAgentsUseWhatGrantsAllow(t *testing.T) {
 		addSource(t, p, name, source.Spec{Kind: source.MCP, URL: url})
 	}
 	comeTo(t, p, "open/count", "open/empty", "vault/count", "vault/empty")
-	fillOne(t, &p.Client, "/v1/pins", map[string]any{"tools": []string{"open/count", "vault/count"}})
+	fillOne(t, &p.Client, "/v1/pins", map[string]any{"version": "0", "tools": []string{"open/count", "vault/count"}})
 	fillOne(t, &p.Client, "/v1/grants", policy.Policy{Version: "0", Grants: []policy.Grant{
 		{Effect: policy.Allow, Action: policy.Destroy, On: "*", To: "role:admin"},
 		{Effect: policy.Allow, Action: policy.Find, On: "provider:open", To: "subject:finder"},

@@ -103,7 +103,7 @@ func TestEachUserOfNATSHasWhatItNeeds(t *testing.T) {
 	agree(t, d)
 	queries, right := labelled(t)
 	(&session{t: t, p: d.Front(), wanted: right}).learn(queries) // weights of the trainer reach the queries
-	fillOne(t, &d.Front().Client, "/v1/pins", mcpserver.Pins{Tools: []string{}})
+	fillOne(t, &d.Front().Client, "/v1/pins", mcpserver.Pins{Version: "0", Tools: []string{}})
 	fillOne(t, &d.Front().Client, "/v1/questions", questions.Questions{Version: "0", Questions: []questions.Question{}})
 	for _, name := range d.Replicas() {
 		for line := range strings.Lines(d.Replica(name).Log()) {

@@ -3026,6 +3026,8 @@ export interface components {
         Pins: {
             /** @description Ids or callable names, in the order of the list. */
             tools: string[];
+            /** @description Rises with each change, from 0 for a tenant without pins. A change names the version that it replaces. */
+            version: string;
         };
         Problem: {
             /**
@@ -5473,6 +5475,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["ContentTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];

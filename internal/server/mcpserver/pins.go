@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
@@ -24,8 +25,12 @@ const PinPrefix = "pins."
 // PinBucket has the pins of all tenants. Get fails with stream.ErrNotFound for a missing key.
 type PinBucket interface {
 	Get(ctx context.Context, key string) (stream.Entry, error)
-	Put(ctx context.Context, key string, value []byte) (revision uint64, err error)
+	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 }
+
+// errPinsChanged reports that the pins have another version than the change is based on.
+var errPinsChanged = errors.New("the pinned tools were changed meanwhile: read them again")
 
 // PinsAPI serves the pins of a tenant.
 type PinsAPI struct {
@@ -40,7 +45,8 @@ type PinsAPI struct {
 // Pins are the pinned tools of a tenant, which the MCP server lists after its own tools: agents
 // see them without a search.
 type Pins struct {
-	Tools []string `json:"tools" maxItems:"50" doc:"Ids or callable names, in the order of the list."`
+	Version string   `json:"version" doc:"Rises with each change, from 0 for a tenant without pins. A change names the version that it replaces."`
+	Tools   []string `json:"tools" maxItems:"50" doc:"Ids or callable names, in the order of the list."`
 }
 
 type (
@@ -66,19 +72,21 @@ func (a *PinsAPI) Routes(api huma.API) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "replace-pins", Security: identity.Needs(identity.Operator), Method: http.MethodPut, Path: "/v1/pins",
-		Summary: "Replace the pinned tools of the tenant", Tags: []string{"mcp"}, MaxBodyBytes: 64 << 10,
+		Summary: "Replace the pinned tools of the tenant", Tags: []string{"mcp"}, MaxBodyBytes: 64 << 10, Errors: []int{409},
 	}, a.replace)
 }
 
-func (a *PinsAPI) stored(ctx context.Context, tenant string) (pins Pins, err error) {
+func (a *PinsAPI) stored(ctx context.Context, tenant string) (Pins, error) {
+	pins := Pins{Version: "0"}
 	e, err := a.Bucket.Get(ctx, PinPrefix+tenant)
 	if errors.Is(err, stream.ErrNotFound) {
 		return pins, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(e.Value, &pins)
+	if err != nil {
+		return pins, err
 	}
-	return pins, err
+	pins.Version = strconv.FormatUint(e.Revision, 10)
+	return pins, json.Unmarshal(e.Value, &pins.Tools)
 }
 
 // divide divides pins into tools that a caller may find, never nil, and others, which are hidden
@@ -114,25 +122,47 @@ func (a *PinsAPI) replace(ctx context.Context, in *input) (*output, error) {
 		}
 		pins.Tools, tools = append(pins.Tools, id), append(tools, audit.ToolRef{ID: id})
 	}
-	if err := a.store(ctx, caller, pins.Tools); err != nil {
+	var err error
+	switch pins.Version, err = a.store(ctx, caller, in.Body.Version, pins.Tools); {
+	case errors.Is(err, errPinsChanged):
+		return nil, huma.Error409Conflict(err.Error())
+	case err != nil:
 		return nil, httpserver.Unavailable("the pinned tools cannot be stored now", 1)
 	}
 	audit.Annotate(ctx, audit.Details{Tools: tools})
 	return &output{pins}, nil
 }
 
-func (a *PinsAPI) store(ctx context.Context, caller identity.Caller, tools []string) error {
+// store stores tools, and the pins that are hidden from the caller, in place of a version of the
+// pins. It returns the new version, or errPinsChanged if there is another version.
+func (a *PinsAPI) store(ctx context.Context, caller identity.Caller, version string, tools []string) (string, error) {
 	before, err := a.stored(ctx, caller.Tenant)
 	if err != nil {
-		return err
+		return "", err
+	}
+	if before.Version != version {
+		return "", errPinsChanged
 	}
 	_, others, err := a.divide(ctx, caller, before.Tools)
 	if err != nil {
-		return err
+		return "", err
 	}
-	value, err := json.Marshal(Pins{slices.Concat(tools, others)})
-	if err == nil {
-		_, err = a.Bucket.Put(ctx, PinPrefix+caller.Tenant, value)
+	value, err := json.Marshal(slices.Concat(tools, others))
+	if err != nil {
+		return "", err
 	}
-	return err
+	replaced, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return "", err
+	}
+	var revision uint64
+	if key := PinPrefix + caller.Tenant; replaced == 0 {
+		revision, err = a.Bucket.Create(ctx, key, value)
+	} else {
+		revision, err = a.Bucket.Update(ctx, key, value, replaced)
+	}
+	if errors.Is(err, stream.ErrConflict) {
+		return "", errPinsChanged
+	}
+	return strconv.FormatUint(revision, 10), err
 }

@@ -11,15 +11,18 @@ import (
 	"github.com/toolstream/toolstream/internal/access/audit"
 	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 )
 
-// A tenant's pins are shown to those who may find them, and what is not there is not pinned.
+// A tenant's pins are shown to those who may find them, a missing tool is not pinned, and a change
+// replaces the version that it was made of.
 func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
 	missing := errors.New("no tool")
 	api, mux := httpserver.NewAPI("test")
+	bucket := &changing{streamtest.NewKV(), func() {}}
 	(&PinsAPI{
-		Bucket: streamtest.NewKV(),
+		Bucket: bucket,
 		Find: func(ctx context.Context, caller identity.Caller, key string) error {
 			if key == "maps/route" || key == "mail/send" && caller.Role == identity.Operator {
 				return nil
@@ -47,18 +50,38 @@ func TestPinsAreThoseThatACallerMayFind(t *testing.T) {
 		code         int
 		says         string
 	}{
-		{"acme", identity.Reader, http.MethodGet, "", 200, `{"tools":[]}`},
-		{"acme", identity.Reader, http.MethodPut, `{"tools":[]}`, 403, "operator"},
-		{"acme", identity.Operator, http.MethodPut, `{"tools":["maps/route","maps/rote"]}`, 422, "maps/rote"},
-		{"acme", identity.Operator, http.MethodPut, `{"tools":["mail/send","maps/route"]}`, 200, `{"tools":["mail/send","maps/route"]}`},
-		{"acme", identity.Operator, http.MethodGet, "", 200, `{"tools":["mail/send","maps/route"]}`},
-		{"acme", identity.Reader, http.MethodGet, "", 200, `{"tools":["maps/route"]}`},
-		{"acme", identity.Admin, http.MethodPut, `{"tools":[]}`, 200, `{"tools":[]}`}, // who may find maps/route alone
-		{"acme", identity.Operator, http.MethodGet, "", 200, `{"tools":["mail/send"]}`},
-		{"other", identity.Operator, http.MethodGet, "", 200, `{"tools":[]}`},
+		{"acme", identity.Reader, http.MethodGet, "", 200, `{"version":"0","tools":[]}`},
+		{"acme", identity.Reader, http.MethodPut, `{"version":"0","tools":[]}`, 403, "operator"},
+		{"acme", identity.Operator, http.MethodPut, `{"tools":["mail/send"]}`, 422, "version"},
+		{"acme", identity.Operator, http.MethodPut, `{"version":"0","tools":["maps/route","maps/rote"]}`, 422, "maps/rote"},
+		{"acme", identity.Operator, http.MethodPut, `{"version":"0","tools":["mail/send","maps/route"]}`, 200, `{"version":"1","tools":["mail/send","maps/route"]}`},
+		{"acme", identity.Operator, http.MethodGet, "", 200, `{"version":"1","tools":["mail/send","maps/route"]}`},
+		{"acme", identity.Reader, http.MethodGet, "", 200, `{"version":"1","tools":["maps/route"]}`},
+		{"acme", identity.Operator, http.MethodPut, `{"version":"0","tools":["maps/route"]}`, 409, "read them again"},
+		{"acme", identity.Admin, http.MethodPut, `{"version":"1","tools":[]}`, 200, `{"version":"2","tools":[]}`}, // who may find maps/route alone
+		{"acme", identity.Operator, http.MethodPut, `{"version":"1","tools":["maps/route"]}`, 409, "read them again"},
+		{"acme", identity.Operator, http.MethodGet, "", 200, `{"version":"2","tools":["mail/send"]}`},
+		{"other", identity.Operator, http.MethodGet, "", 200, `{"version":"0","tools":[]}`},
 	} {
 		if code, says := ask(tc.tenant, tc.role, tc.method, tc.body); code != tc.code || !strings.Contains(says, tc.says) {
 			t.Errorf("%s %s %s %s: %d %s", tc.tenant, tc.role, tc.method, tc.body, code, says)
 		}
 	}
+	bucket.atUpdate = func() { // another process
+		check.Value(bucket.Put(t.Context(), PinPrefix+"acme", []byte(`["maps/route"]`)))(t)
+	}
+	if code, says := ask("acme", identity.Operator, http.MethodPut, `{"version":"2","tools":[]}`); code != 409 {
+		t.Errorf("a change between the check and the write: %d %s", code, says)
+	}
+}
+
+// changing is a bucket that changes before an update.
+type changing struct {
+	*streamtest.KV
+	atUpdate func()
+}
+
+func (c *changing) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	c.atUpdate()
+	return c.KV.Update(ctx, key, value, revision)
 }
