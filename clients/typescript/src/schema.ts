@@ -2933,25 +2933,6 @@ export interface components {
             /** @description Cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
-        Mapping: {
-            /** @description The query parameter that asks for the next page. */
-            cursor?: string;
-            /** @description In an API: the address of its document or MCP server, or the document itself. Text that does not begin with $ is an address, with {id} in place of the id. */
-            document: string;
-            /** @description In an API: its id, unique in the list. */
-            id: string;
-            /** @description In a page of the list: the APIs, such as $.apis[?@.state == 'published']. */
-            items: string;
-            /**
-             * @description Kind of the sources at the addresses; absent: openapi.
-             * @enum {string}
-             */
-            kind?: "openapi" | "mcp";
-            /** @description In a page: the address of the next one, or with cursor the value for that. Absent: there is one page. */
-            next?: string;
-            /** @description In an API: a value that changes with the API, such as a version or a time. If the value has changed, the document is read at once, not after its own period. */
-            version?: string;
-        };
         /** @description Need is one functional intent of a query (arXiv 2602.05366, section 3.2). */
         Need: {
             /** @description What such a tool answers. */
@@ -3139,7 +3120,7 @@ export interface components {
              * @description How many sources are taken; absent: 500.
              */
             limit?: number;
-            mapping?: components["schemas"]["Mapping"];
+            mapping?: components["schemas"]["SourceMapping"];
             /** @description Present or future name of the source: its list is compared with the index. Absent: no comparison. */
             name?: string;
             /** @description Kind kubernetes: namespaces to search; absent: all namespaces in the operator's settings. */
@@ -3751,7 +3732,7 @@ export interface components {
              * @description How many sources are taken; absent: 500.
              */
             limit?: number;
-            mapping?: components["schemas"]["Mapping"];
+            mapping?: components["schemas"]["SourceMapping"];
             name: string;
             /** @description Kind kubernetes: namespaces to search; absent: all namespaces in the operator's settings. */
             namespaces?: string[];
@@ -3834,6 +3815,25 @@ export interface components {
             /** @description The first of their ids and names. */
             some: string[];
         };
+        SourceMapping: {
+            /** @description The query parameter that asks for the next page. */
+            cursor?: string;
+            /** @description In an API: the address of its document or MCP server, or the document itself. Text that does not begin with $ is an address, with {id} in place of the id. */
+            document: string;
+            /** @description In an API: its id, unique in the list. */
+            id: string;
+            /** @description In a page of the list: the APIs, such as $.apis[?@.state == 'published']. */
+            items: string;
+            /**
+             * @description Kind of the sources at the addresses; absent: openapi.
+             * @enum {string}
+             */
+            kind?: "openapi" | "mcp";
+            /** @description In a page: the address of the next one, or with cursor the value for that. Absent: there is one page. */
+            next?: string;
+            /** @description In an API: a value that changes with the API, such as a version or a time. If the value has changed, the document is read at once, not after its own period. */
+            version?: string;
+        };
         SourceNames: {
             /** @description Added, or to be added. */
             added: string[];
@@ -3887,7 +3887,7 @@ export interface components {
              * @description How many sources are taken; absent: 500.
              */
             limit?: number;
-            mapping?: components["schemas"]["Mapping"];
+            mapping?: components["schemas"]["SourceMapping"];
             /** @description Kind kubernetes: namespaces to search; absent: all namespaces in the operator's settings. */
             namespaces?: string[];
             /** @description The source is not looked at. */

@@ -40,7 +40,7 @@ var typeNames = map[string]string{
 	"schema.Result":    "Hit",
 	"source.Spec":      "SourceSpec", "source.Auth": "SourceAuth", "sources.eventAnswer": "SourceEventResult", "sources.Trial": "SourceTrial",
 	"status.Model": "IndexedModel", "status.History": "StatusHistory", "status.Sources": "SourcesStatus", "status.Unwell": "SourceProblem",
-	"sources.Changed": "SourceChanges", "sources.Loss": "SourceLoss", "sources.Names": "SourceNames", "sources.proposed": "ProposedSource", "sources.Mapping": "SourceMapping",
+	"sources.Changed": "SourceChanges", "sources.Loss": "SourceLoss", "sources.Names": "SourceNames", "sources.proposed": "ProposedSource", "source.Mapping": "SourceMapping",
 	"revisions.Difference": "RevisionDifference",
 	"tenants.Erased":       "ErasedTenant",
 	"trainer.Damaged":      "DamagedWeights", "trainer.Figures": "WeightsGain", "trainer.TakenBack": "ForgetResult",
