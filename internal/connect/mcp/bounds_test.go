@@ -1,10 +1,10 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
@@ -114,32 +115,63 @@ func TestAnEndlessAnswerEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestAnOpenStreamIsReadAtItsRate(t *testing.T) {
-	at := time.Unix(0, 0)
-	var waited time.Duration
-	p := pace(t.Context(), strings.NewReader(strings.Repeat(chatter, 3*burstEvents)))
+// clocked returns a stream whose clock goes on only while it waits, and for how long it has waited.
+func clocked(framing jsondoc.Framing, done <-chan struct{}, text string) (*paced, *time.Duration) {
+	at, waited := time.Unix(0, 0), new(time.Duration)
+	p := pace(done, jsondoc.Counted(strings.NewReader(text), framing, jsondoc.Limits{Bytes: 1 << 20}, nil))
 	p.now = func() time.Time { return at }
 	p.wait = func(late time.Duration) <-chan time.Time {
-		waited += late
+		*waited += late
 		at = at.Add(late)
 		now := make(chan time.Time, 1)
 		now <- at
 		return now
 	}
-	if got := check.Value(io.ReadAll(p))(t); len(got) != 3*burstEvents*len(chatter) {
-		t.Errorf("%d bytes", len(got))
-	}
-	if waited != 2*burstEvents*eventEvery {
-		t.Errorf("waited %v", waited)
+	return p, waited
+}
+
+func TestAnOpenStreamIsReadAtItsRate(t *testing.T) {
+	for framing, message := range map[jsondoc.Framing]string{jsondoc.Events: chatter, jsondoc.Messages: "{}\n"} {
+		p, waited := clocked(framing, nil, strings.Repeat(message, 3*burstEvents))
+		if got := check.Value(io.ReadAll(p))(t); len(got) != 3*burstEvents*len(message) {
+			t.Errorf("%d bytes", len(got))
+		}
+		if *waited != 2*burstEvents*eventEvery {
+			t.Errorf("waited %v", *waited)
+		}
 	}
 	var r rate
-	if late := r.take(at, 0, burstBytes+100<<20); late < 90*time.Second {
+	if late := r.take(time.Unix(0, 0), 0, burstBytes+100<<20); late < 90*time.Second {
 		t.Errorf("100 MiB more than a list wait %v", late)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	p = pace(ctx, strings.NewReader(strings.Repeat("\n", burstEvents+10)))
-	if _, err := io.ReadAll(p); !errors.Is(err, context.Canceled) {
+	closed := make(chan struct{})
+	close(closed)
+	p, _ := clocked(jsondoc.Events, closed, strings.Repeat("\n", burstEvents+10))
+	p.wait = func(time.Duration) <-chan time.Time { return nil }
+	if _, err := io.ReadAll(p); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a stream that was closed: %v", err)
 	}
 }
+
+// The output of a command has the answers to many requests: a request begins the rate anew, an answer
+// to the command does not.
+func TestACommandsOutputIsReadAtItsRate(t *testing.T) {
+	for message, want := range map[string]time.Duration{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`: burstEvents * eventEvery,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`:           2 * burstEvents * eventEvery,
+	} {
+		p, waited := clocked(jsondoc.Messages, nil, strings.Repeat("{}\n", 3*burstEvents))
+		p.asked = make(chan struct{}, 1)
+		check.Value(io.ReadFull(p, make([]byte, len("{}\n")*burstEvents)))(t)
+		in := &process{paced: p, in: discarding{io.Discard}}
+		check.Value(in.Write([]byte(message)))(t)
+		check.Value(io.ReadAll(in))(t)
+		if *waited != want {
+			t.Errorf("after %s: waited %v, want %v", message, *waited, want)
+		}
+	}
+}
+
+type discarding struct{ io.Writer }
+
+func (discarding) Close() error { return nil }

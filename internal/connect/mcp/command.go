@@ -64,21 +64,37 @@ func (c *command) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
-	p := &process{command: c, Reader: jsondoc.Counted(out, jsondoc.Messages, c.wire.bounds, c.wire.refuse(nil)), in: in}
-	return (&sdk.IOTransport{Reader: p, Writer: in}).Connect(ctx)
+	closed := make(chan struct{})
+	p := &process{command: c, in: in, closed: closed, paced: pace(closed, jsondoc.Counted(out, jsondoc.Messages, c.wire.bounds, c.wire.refuse(nil)))}
+	p.asked = make(chan struct{}, 1)
+	return (&sdk.IOTransport{Reader: p, Writer: p}).Connect(ctx)
 }
 
-// process is the output of a command. Closing it ends the command.
+// process is the input and output of a command. Closing it ends the command.
 type process struct {
 	*command
-	io.Reader
-	in   io.Closer
-	once sync.Once
+	*paced
+	in     io.WriteCloser
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Write implements io.Writer: the SDK writes each message with one call. Answers to requests of the
+// command do not count as requests: it may send any number.
+func (p *process) Write(message []byte) (int, error) {
+	if bytes.Contains(message, []byte(`"method":`)) {
+		select {
+		case p.asked <- struct{}{}:
+		default:
+		}
+	}
+	return p.in.Write(message)
 }
 
 // Close implements io.Closer. Processes that the command has started end with it.
 func (p *process) Close() error {
 	p.once.Do(func() {
+		close(p.closed)
 		_ = p.in.Close() // it may have ended by itself
 		timer := time.AfterFunc(stopWithin, func() { killGroup(p.cmd) })
 		defer timer.Stop()

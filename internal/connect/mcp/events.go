@@ -1,12 +1,12 @@
 package mcp
 
 import (
-	"context"
 	"fmt"
-	"io"
+	"net"
 	"time"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // The bounds of a stream of events. A message in an event has bounds of its own, but each event
@@ -14,37 +14,17 @@ import (
 const (
 	maxEvents = 10_000 // in the answer to one request, most of them notifications
 
-	// A stream that stays open has no end. What exceeds a rate waits on the server's side.
+	// A stream that stays open has no end. What exceeds a rate waits on the server's side. The output of
+	// a command begins anew with each request, as each request over HTTP has a stream of its own.
 	burstEvents = 1000
 	eventEvery  = 10 * time.Millisecond
 	burstBytes  = 64 << 20 // as a whole list: in the oldest transport, answers come this way
 	bytesPer    = 1 << 20 / 100
 )
 
-// ends counts the events in a stream by the empty lines that end them.
-type ends struct{ empty bool }
-
-func (e *ends) in(part []byte) (events int) {
-	for _, b := range part {
-		switch b {
-		case '\n':
-			if e.empty {
-				events++
-			}
-			e.empty = true
-		case '\r':
-		default:
-			e.empty = false
-		}
-	}
-	return events
-}
-
 // brief is a stream of events that answers one request.
 type brief struct {
-	io.Reader
-	ends
-	events  int
+	*jsondoc.Reader
 	bytes   int64
 	most    int64
 	refused func(error)
@@ -57,8 +37,7 @@ func (b *brief) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	n, err := b.Reader.Read(p)
-	b.events += b.in(p[:n])
-	if b.bytes += int64(n); b.events > maxEvents || b.bytes > b.most {
+	if b.bytes += int64(n); b.Ended() > maxEvents || b.bytes > b.most {
 		b.err = fmt.Errorf("%w: at most %d events and %d bytes in one answer", source.ErrSize, maxEvents, b.most)
 		b.refused(b.err)
 		return 0, b.err
@@ -66,29 +45,39 @@ func (b *brief) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// paced is a stream of events that stays open. It is read no faster than its rate.
+// paced is a stream of events or messages that stays open. It is read no faster than its rate.
 type paced struct {
-	io.Reader
-	ends
+	*jsondoc.Reader
 	done  <-chan struct{}
-	cause func() error
 	rate  rate
+	ended int           // events before the last read
+	asked chan struct{} // has a value after a request whose answer comes on this stream; may be nil
 	wait  func(time.Duration) <-chan time.Time
 	now   func() time.Time
 }
 
-func pace(ctx context.Context, r io.Reader) *paced {
-	return &paced{Reader: r, done: ctx.Done(), cause: ctx.Err, wait: time.After, now: time.Now}
+// pace returns a stream that waits until done is closed at most.
+func pace(done <-chan struct{}, r *jsondoc.Reader) *paced {
+	return &paced{Reader: r, done: done, wait: time.After, now: time.Now}
 }
 
 // Read implements io.Reader.
 func (p *paced) Read(part []byte) (int, error) {
 	n, err := p.Reader.Read(part)
-	if late := p.rate.take(p.now(), p.in(part[:n]), n); late > 0 && err == nil {
+	select {
+	case <-p.asked:
+		p.rate = rate{}
+	default:
+	}
+	events := p.Ended() - p.ended
+	p.ended += events
+	if late := p.rate.take(p.now(), events, n); late > 0 && err == nil {
 		select {
 		case <-p.wait(late):
+		case <-p.asked:
+			p.rate = rate{}
 		case <-p.done:
-			return 0, p.cause()
+			return 0, net.ErrClosed
 		}
 	}
 	return n, err

@@ -69,18 +69,22 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 	open := events && (req.Method == http.MethodGet || method == "subscriptions/listen")
-	body := io.Reader(resp.Body)
 	framing := jsondoc.Whole
+	if events {
+		framing = jsondoc.Events
+	}
+	counted := jsondoc.Counted(resp.Body, framing, w.bounds, w.refuse(seen))
+	body := io.Reader(counted)
 	switch {
 	case open:
-		framing, body = jsondoc.Events, pace(req.Context(), body)
+		body = pace(req.Context().Done(), counted)
 	case events:
-		framing, body = jsondoc.Events, &brief{Reader: body, most: int64(w.bounds.Bytes) + eventNames, refused: w.refuse(seen)}
+		body = &brief{Reader: counted, most: int64(w.bounds.Bytes) + eventNames, refused: w.refuse(seen)}
 	}
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{jsondoc.Counted(body, framing, w.bounds, w.refuse(seen)), resp.Body}
+	}{body, resp.Body}
 	if resp.StatusCode >= 300 {
 		w.refused, w.after = resp.StatusCode, source.RetryAfter(resp)
 		return resp, nil

@@ -18,6 +18,7 @@ type Counter struct {
 	text, word       bool // the last token is a string; inside a number, true, false or null
 	lists            []int
 	messages, ending bool // reset after each value; the value has ended
+	ended            int  // messages
 }
 
 // NewCounter returns a counter of one document.
@@ -25,7 +26,7 @@ func NewCounter(limits Limits) *Counter { return &Counter{limits: limits.withDef
 
 // Reset prepares for the next document.
 func (c *Counter) Reset() {
-	*c = Counter{limits: c.limits, lists: c.lists[:0], messages: c.messages}
+	*c = Counter{limits: c.limits, lists: c.lists[:0], messages: c.messages, ended: c.ended}
 }
 
 // Add counts the next part of the text. Errors are *Error; after one, the text must not be decoded.
@@ -35,9 +36,12 @@ func (c *Counter) Add(part []byte) error {
 			c.Reset()
 		}
 		n, err := 1, error(nil)
-		if c.quoted {
+		switch {
+		case c.quoted:
 			n = c.inString(part)
-		} else {
+		case c.word:
+			n, c.word = inWord(part)
+		default:
 			err = c.mark(part[0])
 		}
 		if c.bytes += n; c.bytes > c.limits.Bytes {
@@ -70,36 +74,46 @@ func (c *Counter) inString(part []byte) int {
 	return len(part)
 }
 
-// mark counts a character outside of strings.
+// inWord returns how many bytes of the part belong to a number, true, false or null, and whether it
+// may go on in the next part.
+func inWord(part []byte) (n int, more bool) {
+	for i, b := range part {
+		switch b {
+		case ' ', '\t', '\r', '\n', ':', ',', '}', ']', '{', '[', '"':
+			return i, false
+		}
+	}
+	return len(part), true
+}
+
+// mark counts a character outside of strings and words.
 func (c *Counter) mark(b byte) error {
 	switch b {
 	case ' ', '\t', '\r', '\n':
-		c.word = false
 		return nil
 	case ':':
 		if c.text { // it was a name
 			c.nodes--
 		}
-		c.text, c.word = false, false
+		c.text = false
 		return nil
 	case ',':
-		c.text, c.word = false, false
+		c.text = false
 		return c.next()
 	case '}', ']':
-		c.text, c.word = false, false
+		c.text = false
 		if last := len(c.lists) - 1; last >= 0 {
 			c.lists = c.lists[:last]
-			c.ending = last == 0
+			if c.ending = last == 0; c.ending && c.messages {
+				c.ended++
+			}
 		}
 		return nil
 	case '{', '[', '"':
-		c.text, c.word = false, false
 	default:
-		if c.word {
-			return nil
-		}
-		c.text, c.word = false, true
+		c.word = true
 	}
+	c.text = false
 	if c.nodes++; c.nodes > c.limits.Nodes {
 		return c.refuse(TooManyNodes, "at most %d values", c.limits.Nodes)
 	}
@@ -173,40 +187,46 @@ const (
 
 // Counted returns a reader of r that fails once a document in it exceeds the limits. Refused, if
 // not nil, is called with the error, which is an *Error.
-func Counted(r io.Reader, framing Framing, limits Limits, refused func(error)) io.Reader {
-	c := &counted{Reader: r, framing: framing, counter: NewCounter(limits), refused: refused}
+func Counted(r io.Reader, framing Framing, limits Limits, refused func(error)) *Reader {
+	c := &Reader{in: r, framing: framing, counter: NewCounter(limits), refused: refused}
 	c.counter.messages = framing == Messages
 	return c
 }
 
-type counted struct {
-	io.Reader
+// Reader is a stream that is counted as it is read.
+type Reader struct {
+	in      io.Reader
 	framing Framing
 	counter *Counter
 	refused func(error)
 	err     error
 
 	// of Events
+	events  int
 	head    []byte // the first characters of the line
 	content bool   // the line has a character
 }
 
+// Ended returns how many messages or events have ended so far. An empty line ends an event,
+// whatever precedes it.
+func (r *Reader) Ended() int { return r.events + r.counter.ended }
+
 // Read implements io.Reader.
-func (c *counted) Read(p []byte) (int, error) {
-	if c.err != nil {
-		return 0, c.err
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
 	}
-	n, err := c.Reader.Read(p)
-	if c.framing == Events {
-		c.err = c.lines(p[:n])
+	n, err := r.in.Read(p)
+	if r.framing == Events {
+		r.err = r.lines(p[:n])
 	} else {
-		c.err = c.counter.Add(p[:n])
+		r.err = r.counter.Add(p[:n])
 	}
-	if c.err != nil {
-		if c.refused != nil {
-			c.refused(c.err)
+	if r.err != nil {
+		if r.refused != nil {
+			r.refused(r.err)
 		}
-		return 0, c.err
+		return 0, r.err
 	}
 	return n, err
 }
@@ -214,28 +234,29 @@ func (c *counted) Read(p []byte) (int, error) {
 var dataField = []byte("data:")
 
 // lines counts the data in a part of a stream of events.
-func (c *counted) lines(part []byte) error {
+func (r *Reader) lines(part []byte) error {
 	for len(part) > 0 {
 		line, ended := part, false
 		if i := bytes.IndexByte(part, '\n'); i >= 0 {
 			line, ended = part[:i+1], true
 		}
 		part = part[len(line):]
-		c.content = c.content || len(bytes.TrimRight(line, "\r\n")) > 0
-		if missing := min(len(dataField)-len(c.head), len(line)); missing > 0 {
-			c.head = append(c.head, line[:missing]...)
+		r.content = r.content || len(bytes.TrimRight(line, "\r\n")) > 0
+		if missing := min(len(dataField)-len(r.head), len(line)); missing > 0 {
+			r.head = append(r.head, line[:missing]...)
 			line = line[missing:]
 		}
-		if bytes.Equal(c.head, dataField) {
-			if err := c.counter.Add(line); err != nil {
+		if bytes.Equal(r.head, dataField) {
+			if err := r.counter.Add(line); err != nil {
 				return err
 			}
 		}
 		if ended {
-			if !c.content {
-				c.counter.Reset()
+			if !r.content {
+				r.counter.Reset()
+				r.events++
 			}
-			c.head, c.content = c.head[:0], false
+			r.head, r.content = r.head[:0], false
 		}
 	}
 	return nil

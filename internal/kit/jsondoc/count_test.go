@@ -67,6 +67,28 @@ func TestCountedStopsWithinADocument(t *testing.T) {
 	}
 }
 
+func TestCountedReportsEnds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text    string
+		framing jsondoc.Framing
+		ended   int
+	}{
+		{`[{},{}]`, jsondoc.Whole, 0},
+		{"{}\n[1]{\"a\":[{}]}", jsondoc.Messages, 3},
+		{"{}\n{", jsondoc.Messages, 1},
+		{"data: {}\n\ndata: {}\ndata: {}\r\n\r\n: nothing\n", jsondoc.Events, 2},
+		{"event: a\n\n\n\n", jsondoc.Events, 3},
+	} {
+		for _, in := range []io.Reader{strings.NewReader(tt.text), iotest.OneByteReader(strings.NewReader(tt.text))} {
+			r := jsondoc.Counted(in, tt.framing, jsondoc.Limits{}, nil)
+			if _, err := io.ReadAll(r); err != nil || r.Ended() != tt.ended {
+				t.Errorf("%q: %d ended, want %d: %v", tt.text, r.Ended(), tt.ended, err)
+			}
+		}
+	}
+}
+
 func TestUnmarshalCountsFirst(t *testing.T) {
 	t.Parallel()
 	var many []struct{ A, B, C string }
