@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,6 +186,18 @@ func TestProtobuf(t *testing.T) {
 	_, problems := Parse([]byte(shopProto[:700]), Options{Source: "shop.proto"})
 	if len(problems) != 1 || problems[0].Line == 0 {
 		t.Errorf("the line is not told: %v", problems)
+	}
+	for name, text := range map[string]string{
+		"a long line": "service A{}" + strings.Repeat("message A{}", 4000),
+		"many marks":  "service A{}" + strings.Repeat("message A{}\n", maxProtoMarks/2+1),
+	} {
+		if _, problems := Parse([]byte(text), Options{Format: tooldoc.Protobuf}); len(problems) != 1 || problems[0].Reason != InvalidProtobuf {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+	many := append(slices.Clone(data), strings.Repeat("\x0a\x00", maxDescriptors)...)
+	if _, problems := Parse(many, Options{}); len(problems) != 1 || problems[0].Reason != jsondoc.TooManyNodes {
+		t.Errorf("a descriptor set of many files: %v", problems)
 	}
 	if _, problems := Parse(data, Options{Limits: Limits{File: 100}}); len(problems) != 1 || problems[0].Reason != jsondoc.TooLarge {
 		t.Errorf("a descriptor set over the limit: %v", problems)

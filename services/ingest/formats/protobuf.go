@@ -13,15 +13,22 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
-// maxProtoNesting bounds the brackets in brackets of a .proto file: its parser is
-// recursive.
-const maxProtoNesting = 200
+// The bounds of a .proto file and of a descriptor set.
+const (
+	maxProtoNesting = 200     // brackets in brackets: the parser is recursive
+	maxProtoMarks   = 200_000 // brackets and other marks of a .proto file, each of which costs some 2 KB
+	maxProtoWork    = 1 << 28 // marks by the bytes of their lines: the parser reads a line again for each
+
+	maxDescriptors     = 1_000_000 // values of a descriptor set, each of which costs some 400 bytes
+	maxDescriptorDepth = 100       // messages in messages
+)
 
 // What makes a text a .proto file.
 var (
@@ -55,8 +62,8 @@ func splitProto(s *session, text, path string, h head) {
 // parseProto returns the descriptor of a .proto file with its comments. It ignores
 // imports: names that the file does not define stay as written.
 func parseProto(name, text string) (*descriptorpb.FileDescriptorProto, error) {
-	if nesting(text) > maxProtoNesting {
-		return nil, fmt.Errorf("brackets in brackets, more than %d deep", maxProtoNesting)
+	if err := boundProto(text); err != nil {
+		return nil, err
 	}
 	handler := reporter.NewHandler(nil)
 	tree, err := parser.Parse(name, strings.NewReader(text), handler)
@@ -74,6 +81,32 @@ func parseProto(name, text string) (*descriptorpb.FileDescriptorProto, error) {
 	file := result.FileDescriptorProto()
 	file.SourceCodeInfo = sourceinfo.GenerateSourceInfo(tree, index)
 	return file, nil
+}
+
+// boundProto returns an error if a .proto file is beyond the bounds. It counts strings and comments,
+// too.
+func boundProto(text string) error {
+	if nesting(text) > maxProtoNesting {
+		return fmt.Errorf("brackets in brackets, more than %d deep", maxProtoNesting)
+	}
+	marks, work := 0, 0
+	for line := range strings.Lines(text) {
+		before := marks
+		for i := range len(line) {
+			switch line[i] {
+			case '{', '}', '[', ']', '(', ')', '<', '>', ';', '=', ',':
+				marks++
+			}
+		}
+		work += (marks - before) * len(line)
+	}
+	switch {
+	case work > maxProtoWork:
+		return errors.New("its lines are too long")
+	case marks > maxProtoMarks:
+		return fmt.Errorf("more than %d brackets and other marks", maxProtoMarks)
+	}
+	return nil
 }
 
 // nesting returns the maximum depth of nested brackets. Unclosed brackets in strings and
@@ -95,11 +128,43 @@ func nesting(text string) int {
 // splitDescriptorSet takes a serialised FileDescriptorSet.
 func splitDescriptorSet(s *session, data []byte) {
 	set := &descriptorpb.FileDescriptorSet{}
+	if valuesOf(data, set.ProtoReflect().Descriptor(), maxDescriptors, maxDescriptorDepth) < 0 {
+		s.problem(&Problem{Reason: jsondoc.TooManyNodes, Detail: fmt.Sprintf("at most %d values and %d levels", maxDescriptors, maxDescriptorDepth)})
+		return
+	}
 	if err := (proto.UnmarshalOptions{}).Unmarshal(data, set); err != nil {
 		s.problem(&Problem{Reason: InvalidProtobuf, Detail: "the descriptor set is cut off or broken"})
 		return
 	}
 	splitDescriptors(s, set.GetFile(), "", head{})
+}
+
+// valuesOf counts the values of a message before it is decoded. It returns how many of most are left,
+// negative if there are more, or more levels than depth. It stops at a broken value, as the decoder
+// does.
+func valuesOf(data []byte, of protoreflect.MessageDescriptor, most, depth int) int {
+	if depth == 0 {
+		return -1
+	}
+	for len(data) > 0 && most >= 0 {
+		number, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			break
+		}
+		length := protowire.ConsumeFieldValue(number, kind, data[n:])
+		if length < 0 {
+			break
+		}
+		value := data[n : n+length]
+		data = data[n+length:]
+		most--
+		f := of.Fields().ByNumber(number)
+		if f != nil && f.Message() != nil && kind == protowire.BytesType {
+			inner, _ := protowire.ConsumeBytes(value)
+			most = valuesOf(inner, f.Message(), most, depth-1)
+		}
+	}
+	return most
 }
 
 // isDescriptorJSON recognises a FileDescriptorSet as JSON.
