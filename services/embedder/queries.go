@@ -11,6 +11,7 @@ import (
 	"github.com/sourcegraph/conc/panics"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -33,7 +34,7 @@ type Response struct {
 // is a *schema.Invalid.
 func (s *Service) Handle(ctx context.Context, body []byte) ([]byte, error) {
 	var req Request
-	if err := json.Unmarshal(body, &req); err != nil {
+	if err := jsondoc.Unmarshal(body, jsondoc.Limits{Bytes: len(body), Elements: maxTexts}, &req); err != nil {
 		return nil, &schema.Invalid{Reason: `must be {"texts": [...]}: ` + err.Error()}
 	}
 	if n := len(req.Texts); n == 0 || n > maxTexts {

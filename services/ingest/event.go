@@ -14,6 +14,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -204,17 +205,13 @@ func sourceVersionOf(e *cloudEvent) (uint64, *formats.Problem) {
 
 // dataMember returns a top-level string or number of JSON data, or "".
 func dataMember(e *cloudEvent, name string) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(e.Data, &members) != nil {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(members[name], &s) == nil {
-		return s
-	}
-	var n json.Number
-	if json.Unmarshal(members[name], &n) == nil {
-		return n.String()
+	v, _ := jsondoc.Decode(e.Data, jsondoc.Limits{Bytes: len(e.Data), Nodes: eventNodes})
+	members, _ := v.(map[string]any)
+	switch member := members[name].(type) {
+	case string:
+		return member
+	case json.Number:
+		return member.String()
 	}
 	return ""
 }

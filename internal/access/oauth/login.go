@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // Login is the tokens of a user and the address that renews them.
@@ -111,8 +111,8 @@ func discover(ctx context.Context, client *http.Client, issuer, resource string)
 	return p, nil
 }
 
-// answerLimit bounds the size of metadata.
-const answerLimit = 1 << 20
+// maxMetadata bounds metadata, in bytes.
+const maxMetadata = 1 << 20
 
 // get reads a document of JSON, and reports whether there is one.
 func get(ctx context.Context, client *http.Client, address string, out any) (found bool, err error) {
@@ -132,7 +132,11 @@ func get(ctx context.Context, client *http.Client, address string, out any) (fou
 	case resp.StatusCode != http.StatusOK:
 		return false, fmt.Errorf("%s answers %s", address, resp.Status)
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, answerLimit)).Decode(out); err != nil {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata+1))
+	if err == nil {
+		err = jsondoc.Unmarshal(text, jsondoc.Limits{Bytes: maxMetadata}, out)
+	}
+	if err != nil {
 		return false, fmt.Errorf("%s: %w", address, err)
 	}
 	return true, nil

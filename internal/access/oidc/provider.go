@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -60,7 +61,8 @@ const (
 	burst      = 10
 )
 
-// bounded is http.DefaultTransport up to a rate.
+// bounded is http.DefaultTransport up to a rate, for answers that are counted before the library
+// decodes them.
 type bounded struct{ limit *rate.Limiter }
 
 // RoundTrip implements http.RoundTripper.
@@ -68,8 +70,16 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !b.limit.Allow() {
 		return nil, errors.New("the provider was asked too often just now")
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = jsondoc.Counted(resp.Body, jsondoc.Whole, jsondoc.Limits{Bytes: 1 << 20, Nodes: maxValues}, nil)
+	return resp, nil
 }
+
+// maxValues bounds the JSON values of an answer: metadata, keys, or tokens.
+const maxValues = 20_000
 
 // noKeys begins the error of a token whose key is unknown if the provider cannot be asked for its
 // keys. The library has no value for it.

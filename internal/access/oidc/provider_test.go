@@ -20,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
@@ -34,6 +35,8 @@ type idp struct {
 	asked  int // for its keys
 	key    *ecdsa.PrivateKey
 	kid    string
+
+	claimNames []string // that discovery lists
 }
 
 func newIDP(t *testing.T) *idp {
@@ -71,7 +74,7 @@ func (i *idp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.asked++
 		answer = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid, Algorithm: "ES256", Use: "sig"}}}
 	default:
-		answer = map[string]any{"issuer": i.issuer, "jwks_uri": i.URL + "/keys"}
+		answer = map[string]any{"issuer": i.issuer, "jwks_uri": i.URL + "/keys", "claims_supported": i.claimNames}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer)
@@ -194,6 +197,14 @@ func TestKeysRotateAndHoldWhileTheProviderIsAway(t *testing.T) {
 	i.set(func() { i.away = true })
 	if _, err := p.Caller(t.Context(), i.token(nil)); err != nil {
 		t.Errorf("while the provider is away: %v", err)
+	}
+}
+
+func TestTheAnswersOfTheProviderAreCounted(t *testing.T) {
+	i := newIDP(t)
+	i.claimNames = make([]string, maxValues)
+	if _, err := i.provider().Caller(t.Context(), i.token(nil)); !errors.Is(err, identity.ErrUnavailable) || !strings.Contains(err.Error(), jsondoc.TooManyNodes) {
+		t.Errorf("metadata of %d values: %v", maxValues, err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // Connector reaches the cluster of the operator's settings.
@@ -71,7 +72,35 @@ func (c Connector) config() (*rest.Config, error) {
 	config.UserAgent = "toolstream/" + c.Version
 	config.QPS = -1 // the server has limits of its own, by caller
 	config.WarningHandler = rest.NoWarnings{}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next} })
 	return config, nil
+}
+
+// The bounds of an answer of the API. Anybody who may make objects in the cluster decides on their
+// content.
+var (
+	ofAList  = jsondoc.Limits{Bytes: 128 << 20, Depth: maxDepth, Nodes: 2_000_000} // some 20,000 Services
+	ofAnItem = jsondoc.Limits{Bytes: 4 << 20, Depth: maxDepth}                     // an event of a watch
+)
+
+// maxDepth bounds the levels of an object.
+const maxDepth = 1000
+
+// counting counts the answers of the API before the client library decodes them.
+type counting struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	framing, limits := jsondoc.Whole, ofAList
+	if req.URL.Query().Has("watch") {
+		framing, limits = jsondoc.Messages, ofAnItem
+	}
+	resp.Body = jsondoc.Counted(resp.Body, framing, limits, nil)
+	return resp, nil
 }
 
 // resources discovers the resources of the API.

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +9,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // watched is a kind in a version that the API serves.
@@ -44,10 +45,7 @@ type group struct {
 	}
 }
 
-const (
-	groupsType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	maxGroups  = 64 << 20 // bytes of the document
-)
+const groupsType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // served implements resources. A server that is not ready yet may lack parts of the API that
 // others have added.
@@ -66,7 +64,11 @@ func (d *discovery) served(ctx context.Context, kinds []kind) ([]watched, error)
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusOK {
 		var list struct{ Items []group }
-		if err := json.NewDecoder(io.LimitReader(answer.Body, maxGroups)).Decode(&list); err != nil {
+		text, err := io.ReadAll(io.LimitReader(answer.Body, int64(ofAList.Bytes)+1))
+		if err == nil {
+			err = jsondoc.Unmarshal(text, ofAList, &list)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("discovery: %w", err)
 		}
 		if len(list.Items) == 0 {

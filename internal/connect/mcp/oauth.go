@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -45,34 +43,28 @@ type audience struct {
 	server string
 }
 
-// maxDocument bounds the request of a token, and metadata, in bytes.
-const maxDocument = 1 << 20
-
-// maxMetadata bounds the JSON values of metadata.
-const maxMetadata = 10_000
+// bounds are those of an answer: metadata, or a token.
+var bounds = jsondoc.Limits{Bytes: 1 << 20, Nodes: 10_000}
 
 // RoundTrip implements http.RoundTripper.
 func (a *audience) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost {
 		return a.ask(req)
 	}
-	resp, err := a.next.RoundTrip(req)
+	resp, err := a.counted(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument))
-	_ = resp.Body.Close() // everything of interest was read
+	raw, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // everything was read
 	if err != nil {
 		return nil, err
-	}
-	if err := jsondoc.Check(raw, jsondoc.Limits{Bytes: maxDocument, Nodes: maxMetadata}); err != nil {
-		return nil, fmt.Errorf("the metadata of OAuth: %w", source.TooMuch(err))
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(raw))
 	var metadata struct {
 		Resource string `json:"resource"`
 	}
-	if json.Unmarshal(raw, &metadata) == nil && metadata.Resource != "" {
+	if jsondoc.Unmarshal(raw, bounds, &metadata) == nil && metadata.Resource != "" {
 		a.mu.Lock()
 		a.server = metadata.Resource
 		a.mu.Unlock()
@@ -83,7 +75,7 @@ func (a *audience) RoundTrip(req *http.Request) (*http.Response, error) {
 // ask asks for a token.
 func (a *audience) ask(req *http.Request) (*http.Response, error) {
 	defer req.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(req.Body, maxDocument))
+	raw, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -98,5 +90,15 @@ func (a *audience) ask(req *http.Request) (*http.Response, error) {
 	named := req.Clone(req.Context())
 	named.Body, named.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	named.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
-	return a.next.RoundTrip(named)
+	return a.counted(named)
+}
+
+// counted sends a request, whose answer is counted before anything decodes it.
+func (a *audience) counted(req *http.Request) (*http.Response, error) {
+	resp, err := a.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = jsondoc.Counted(resp.Body, jsondoc.Whole, bounds, nil)
+	return resp, nil
 }

@@ -74,17 +74,13 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		framing = jsondoc.Events
 	}
 	counted := jsondoc.Counted(resp.Body, framing, w.bounds, w.refuse(seen))
-	body := io.Reader(counted)
+	resp.Body = counted
 	switch {
 	case open:
-		body = pace(req.Context().Done(), counted)
+		resp.Body = pace(req.Context().Done(), counted)
 	case events:
-		body = &brief{Reader: counted, most: int64(w.bounds.Bytes) + eventNames, refused: w.refuse(seen)}
+		resp.Body = &brief{Reader: counted, most: int64(w.bounds.Bytes) + eventNames, refused: w.refuse(seen)}
 	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{body, resp.Body}
 	if resp.StatusCode >= 300 {
 		w.refused, w.after = resp.StatusCode, source.RetryAfter(resp)
 		return resp, nil

@@ -304,7 +304,7 @@ func TooMuch(err error) error {
 	var refused *jsondoc.Error
 	if errors.As(err, &refused) {
 		switch refused.Reason {
-		case jsondoc.TooLarge, jsondoc.TooManyNodes, jsondoc.TooDeep:
+		case jsondoc.TooLarge, jsondoc.TooManyNodes, jsondoc.TooDeep, jsondoc.Aliases:
 			return fmt.Errorf("%w: %w", ErrSize, err)
 		}
 	}

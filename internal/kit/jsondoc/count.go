@@ -231,6 +231,14 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the stream, if it can be closed.
+func (r *Reader) Close() error {
+	if c, ok := r.in.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
 var dataField = []byte("data:")
 
 // lines counts the data in a part of a stream of events.

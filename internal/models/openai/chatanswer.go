@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/internal/models/llm"
 )
@@ -35,7 +36,7 @@ type completion struct {
 // unusable.
 func read(raw []byte, r llm.Request) (llm.Answer, error) {
 	var c completion
-	if err := json.Unmarshal(raw, &c); err != nil {
+	if err := jsondoc.Unmarshal(raw, jsondoc.Limits{Bytes: len(raw)}, &c); err != nil {
 		return llm.Answer{}, transientf("the answer is not a completion: %w", err)
 	}
 	if len(c.Choices) == 0 && len(c.Error) > 0 && string(c.Error) != "null" {

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
 )
 
@@ -68,8 +68,11 @@ func transientf(format string, args ...any) error {
 	return &problem{kind: transient, err: fmt.Errorf(format, args...)}
 }
 
-// maxError bounds the part of an error's body that is read, in bytes.
-const maxError = 16 << 10
+// The bounds of an error's body.
+const (
+	maxError       = 16 << 10 // bytes that are read
+	maxErrorValues = 1000     // JSON values
+)
 
 // ofStatus returns the problem of an answer whose status is not 200. It repeats the
 // endpoint's words only if they cannot hold a text of the request: in answers to a
@@ -123,7 +126,7 @@ const maxWords = 200
 // wordsOf returns the words of an error's body without the key, or "".
 func wordsOf(body []byte, key string) string {
 	var decoded any
-	_ = json.Unmarshal(body, &decoded) // a body of another form says nothing
+	_ = jsondoc.Unmarshal(body, jsondoc.Limits{Nodes: maxErrorValues}, &decoded) // a body of another form says nothing
 	said := words(decoded)
 	if key != "" { // before the cut, which may leave a part of it
 		said = strings.ReplaceAll(said, key, "(key)")
@@ -162,7 +165,7 @@ func codeOf(body []byte) string {
 			Type any `json:"type"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(body, &e)
+	_ = jsondoc.Unmarshal(body, jsondoc.Limits{Bytes: len(body), Nodes: maxErrorValues}, &e)
 	for _, v := range []any{e.Error.Code, e.Error.Type} {
 		if s, ok := v.(string); ok && len(s) <= 64 && isCode.MatchString(s) {
 			return s

@@ -3,7 +3,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/sourcegraph/conc/pool"
+
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // RerankForm is how a cross-encoder is asked.
@@ -150,13 +151,18 @@ type rerankResult struct {
 	Score     *float64 `json:"score"` // TEI
 }
 
+// valuesPerScore bounds the JSON values of an answer by the number of its scores: some endpoints
+// repeat the documents.
+const valuesPerScore = 32
+
 // decodeScores takes an answer that has every text once with a finite score, and no
 // other. TEI answers with the list alone.
 func decodeScores(body []byte, scores []float64) error {
 	var answer struct {
 		Results []rerankResult `json:"results"`
 	}
-	if json.Unmarshal(body, &answer.Results) != nil && json.Unmarshal(body, &answer) != nil {
+	limits := jsondoc.Limits{Bytes: len(body), Nodes: 1000 + valuesPerScore*len(scores)}
+	if jsondoc.Unmarshal(body, limits, &answer.Results) != nil && jsondoc.Unmarshal(body, limits, &answer) != nil {
 		return misconfiguredf("the answer is not a list of scores") // the decoder's words may repeat a text
 	}
 	if len(answer.Results) != len(scores) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 type embeddingsRequest struct {
@@ -29,7 +31,8 @@ type embeddingsAnswer struct {
 // decode returns the n vectors of an answer in the order of the texts.
 func (m *Model) decode(body []byte, n int) ([][]float32, error) {
 	var a embeddingsAnswer
-	if err := json.Unmarshal(body, &a); err != nil {
+	// The numbers of a vector take less memory than their text; lists of anything else take more.
+	if err := jsondoc.Unmarshal(body, jsondoc.Limits{Bytes: len(body), Nodes: len(body), Elements: max(n, maxDimensions)}, &a); err != nil {
 		if bytes.Contains(body, []byte("NaN")) || bytes.Contains(body, []byte("Infinity")) {
 			return nil, badVectorf("a vector holds NaN or Infinity")
 		}

@@ -249,7 +249,7 @@ func read(raw json.RawMessage, to any) error {
 	if json.Unmarshal(raw, &quoted) == nil {
 		raw = json.RawMessage(quoted)
 	}
-	return json.Unmarshal(raw, to)
+	return jsondoc.Unmarshal(raw, ofMessage, to)
 }
 
 // readFor reads the arguments of a tool, which have to match its schema.

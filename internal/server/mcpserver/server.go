@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/client"
 )
 
@@ -62,13 +63,16 @@ func (s *Server) Handler() http.Handler {
 			http.Error(w, "batches are not supported: send each message by itself", http.StatusBadRequest)
 			return
 		}
-		r.Body = struct {
+		r.Body = jsondoc.Counted(struct {
 			io.Reader
 			io.Closer
-		}{body, r.Body}
+		}{body, r.Body}, jsondoc.Whole, ofMessage, nil)
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
 	})
 }
+
+// ofMessage bounds a message, which the SDK decodes. Arguments have bounds of their own in the API.
+var ofMessage = jsondoc.Limits{Bytes: sdk.DefaultMaxRequestBodyBytes, Depth: 1000}
 
 type requestKey struct{}
 

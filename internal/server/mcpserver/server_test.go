@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/pkg/client"
 )
@@ -256,20 +257,21 @@ func TestANumberOfToolsIsSaidInTwoDigits(t *testing.T) {
 }
 
 // A request that is counted once asks for one thing.
-func TestABatchIsRefused(t *testing.T) {
+func TestABatchAndManyValuesAreRefused(t *testing.T) {
 	a := &api{}
 	behind := httptest.NewServer(a)
 	defer behind.Close()
 	h := New("test", &client.Client{Server: behind.URL, HTTP: behind.Client()}).Handler()
 	const one = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	for body, want := range map[string]int{one: 200, " \n" + one: 200, "[" + one + "," + one + "]": 400, " \n\t[" + one + "]": 400} {
+	values := strings.Replace(one, `"id"`, `"params":{"_meta":{"x":[`+strings.Repeat("[],", jsondoc.DefaultNodes)+`[]]}},"id"`, 1)
+	for body, want := range map[string]int{values: 400, one: 200, " \n" + one: 200, "[" + one + "," + one + "]": 400, " \n\t[" + one + "]": 400} {
 		a.asked = nil
 		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != want || (len(a.asked) > 0) != (want == 200) {
-			t.Errorf("%q: %d %s, asked %q", body, w.Code, w.Body, a.asked)
+			t.Errorf("%.100q: %d %s, asked %q", body, w.Code, w.Body, a.asked)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sources
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
 // An event says that a source may have changed, and the source is looked at. The rest of the
@@ -204,6 +204,9 @@ func (h *handlers) postEvent(ctx context.Context, in *eventInput) (*eventOutput,
 	return &eventOutput{http.StatusAccepted, eventAnswer{State: "accepted"}}, nil
 }
 
+// maxHandshake bounds the JSON values of a handshake, which anybody may send.
+const maxHandshake = 100
+
 // validationCode returns the code of Event Grid's handshake, which is to be sent back, "" of
 // any other body. Event Grid does not say that it sends the headers of a subscription with
 // it, and the answer is worth nothing without them: so it needs no proof, and is the same for every
@@ -218,7 +221,7 @@ func validationCode(header http.Header, body []byte) string {
 			Code string `json:"validationCode"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(body, &events) != nil || len(events) != 1 || events[0].Type != "Microsoft.EventGrid.SubscriptionValidationEvent" {
+	if jsondoc.Unmarshal(body, jsondoc.Limits{Nodes: maxHandshake}, &events) != nil || len(events) != 1 || events[0].Type != "Microsoft.EventGrid.SubscriptionValidationEvent" {
 		return ""
 	}
 	return events[0].Data.Code

@@ -163,6 +163,7 @@ func TestWhoProvesNothingIsNotHeard(t *testing.T) {
 			{"POST", "shop:event", strings.Repeat("x", maxEvent+1), key, 413, ""},
 			{"POST", "shop:event", validation, validates, 200, `{"validationResponse":"512d38b6-c7b8-40c8-89fe-f46f9e9622b6"}`},
 			{"POST", "shop:event", strings.Replace(validation, "SubscriptionValidationEvent", "Else", 1), validates, 401, ""},
+			{"POST", "shop:event", strings.Replace(validation, `"subject":""`, `"subject":[`+strings.Repeat("{},", maxHandshake)+`{}]`, 1), validates, 401, ""},
 			{"POST", "shop:event", validation, "aeg-event-type: Notification", 401, ""},
 			{"POST", "other:event", validation, validates, 200, `{"validationResponse":"512d38b6-c7b8-40c8-89fe-f46f9e9622b6"}`},
 			{"POST", "none:event?tenant=acme", validation, validates, 200, `{"validationResponse":"512d38b6-c7b8-40c8-89fe-f46f9e9622b6"}`},

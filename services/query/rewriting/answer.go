@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/engine/index"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/internal/models/llm"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -43,7 +44,7 @@ func read(raw json.RawMessage, q *question, v llm.Vectors) (r Rewritten, left le
 		Needs     []schema.Need `json:"needs"`
 		Arguments []typed       `json:"arguments"`
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
+	if err := jsondoc.Unmarshal(raw, jsondoc.Limits{Bytes: len(raw)}, &answer); err != nil {
 		return r, left, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	for i := range answer.Needs {

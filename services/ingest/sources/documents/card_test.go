@@ -123,7 +123,7 @@ func TestACatalogueThatUnfoldsIsTooLarge(t *testing.T) {
 		fmt.Fprintf(&text, "  s%d: {tools: [{name: a, description: b, parameters: *part}]}\n", i)
 	}
 	s := openAs(t, Catalog{}, &web{files: map[string]string{"/c": text.String()}}, "/c")
-	if l, err := s.List(t.Context(), true); !errors.Is(err, errSize) {
+	if l, err := s.List(t.Context(), true); !errors.Is(err, source.ErrSize) {
 		t.Errorf("%d documents, %v", len(l.Documents), err)
 	}
 }
@@ -133,8 +133,16 @@ func TestACatalogueIsBounded(t *testing.T) {
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	s := check.Value(Catalog{}.Connect(t.Context(), source.Place{URL: server.URL + "/c", Client: server.Client(), Limits: source.Limits{Bytes: 2 * maxCatalog}}, nil))(t)
-	if _, err := s.List(t.Context(), true); !errors.Is(err, errSize) {
+	if _, err := s.List(t.Context(), true); !errors.Is(err, source.ErrSize) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestTheValuesOfACatalogueAreCounted(t *testing.T) {
+	text := "registry: {a: {tools: [{name: a, description: b, parameters: {x: [" + strings.Repeat("1,", 510_000) + "]}}]}}"
+	s := openAs(t, Catalog{}, &web{files: map[string]string{"/c": text}}, "/c")
+	if l, err := s.List(t.Context(), true); !errors.Is(err, source.ErrSize) {
+		t.Errorf("%d documents, %v", len(l.Documents), err)
 	}
 }
 

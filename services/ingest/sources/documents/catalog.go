@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,9 +10,8 @@ import (
 	"maps"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/tooldoc"
 )
 
@@ -27,36 +27,36 @@ func (Catalog) Connect(_ context.Context, at source.Place, _ func()) (source.Ses
 
 // tile is a server of a catalogue.
 type tile struct {
-	Title       string `yaml:"title"`
-	Description string `yaml:"description"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
 	Remote      struct {
-		URL     string            `yaml:"url"`
-		Headers map[string]string `yaml:"headers"`
-	} `yaml:"remote"`
-	Tools   []listedTool `yaml:"tools"`
-	Secrets []any        `yaml:"secrets"`
+		URL     string                     `json:"url"`
+		Headers map[string]json.RawMessage `json:"headers"`
+	} `json:"remote"`
+	Tools   []listedTool      `json:"tools"`
+	Secrets []json.RawMessage `json:"secrets"`
 	OAuth   struct {
-		Providers []any `yaml:"providers"`
-	} `yaml:"oauth"`
+		Providers []json.RawMessage `json:"providers"`
+	} `json:"oauth"`
 }
 
 // listedTool is a tool as a catalogue describes it.
 type listedTool struct {
-	Name        string         `yaml:"name"`
-	Description string         `yaml:"description"`
-	Parameters  map[string]any `yaml:"parameters"` // a JSON schema
-	Arguments   []argument     `yaml:"arguments"`  // in place of that
+	Name        string                     `json:"name"`
+	Description string                     `json:"description"`
+	Parameters  map[string]json.RawMessage `json:"parameters"` // a JSON schema
+	Arguments   []argument                 `json:"arguments"`  // in place of that
 }
 
 type argument struct {
-	Name     string `yaml:"name"`
-	Type     string `yaml:"type"`
-	Desc     string `yaml:"desc"`
-	Optional bool   `yaml:"optional"`
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Desc     string `json:"desc"`
+	Optional bool   `json:"optional"`
 }
 
-// maxCatalog bounds the text of a catalogue: as a tree it is a hundred times as large.
-// Docker's own is far below it.
+// maxCatalog bounds the text of a catalogue, also with its aliases expanded. Docker's own is far
+// below it.
 const maxCatalog = 4 << 20
 
 var errCatalog = errors.New("the address answers no catalogue: it may be a login")
@@ -67,34 +67,31 @@ func (r *reading) catalog(ctx context.Context) (source.Listing, error) {
 	if err != nil {
 		return source.Listing{}, err
 	}
-	if len(text) > maxCatalog {
-		return source.Listing{}, fmt.Errorf("%w: a catalogue has at most %d bytes", errSize, maxCatalog)
+	limits := r.at.Limits.Page()
+	limits.Bytes = min(limits.Bytes, maxCatalog)
+	_, text, err = jsondoc.DecodeYAML(text, limits)
+	if err = source.TooMuch(err); errors.Is(err, source.ErrSize) {
+		return source.Listing{}, fmt.Errorf("the catalogue: %w", err)
 	}
-	var all struct {
-		Registry map[string]yaml.Node `yaml:"registry"`
-	}
-	if yaml.Unmarshal(text, &all) != nil || all.Registry == nil {
+	if err != nil {
 		return source.Listing{}, errCatalog
 	}
+	servers := jsondoc.Member(text, "registry")
+	if !bytes.HasPrefix(servers, []byte("{")) {
+		return source.Listing{}, errCatalog
+	}
+	registry := maps.Collect(jsondoc.Members(servers))
 	l := source.Listing{Several: true}
-	left, counted := r.at.Limits.Bytes, 0 // an alias may expand to much more than its text
-	for _, name := range slices.Sorted(maps.Keys(all.Registry)) {
+	for _, name := range slices.Sorted(maps.Keys(registry)) {
 		if err := ctx.Err(); err != nil {
 			return source.Listing{}, err
 		}
-		node := all.Registry[name]
 		var t tile
-		if node.Decode(&t) != nil {
+		if json.Unmarshal(registry[name], &t) != nil {
 			l.Found = append(l.Found, source.Found{Name: name, Problem: "its entry cannot be read"})
 			continue
 		}
 		t.list(name, &l)
-		for ; counted < len(l.Documents); counted++ {
-			left -= int64(len(l.Documents[counted].Raw))
-		}
-		if left < 0 {
-			return source.Listing{}, errSize
-		}
 	}
 	return l, nil
 }
@@ -131,8 +128,8 @@ func (t listedTool) document(server string) []byte {
 	if t.Name == "" || t.Description == "" {
 		return nil
 	}
-	input := t.Parameters
-	if input == nil {
+	input := any(t.Parameters)
+	if t.Parameters == nil {
 		properties, required := map[string]any{}, []string{}
 		for _, a := range t.Arguments {
 			properties[a.Name] = map[string]string{"type": cmp.Or(a.Type, "string"), "description": a.Desc}
@@ -143,9 +140,6 @@ func (t listedTool) document(server string) []byte {
 		input = map[string]any{"type": "object", "properties": properties, "required": required}
 	}
 	tool := map[string]any{"name": t.Name, "description": t.Description, "inputSchema": input}
-	raw, err := json.Marshal(map[string]any{"provider": server, "id": server + "/" + t.Name, "document": tool})
-	if err != nil {
-		return nil // YAML that JSON cannot express, such as a key that is a number
-	}
+	raw, _ := json.Marshal(map[string]any{"provider": server, "id": server + "/" + t.Name, "document": tool}) // of texts and JSON
 	return raw
 }
