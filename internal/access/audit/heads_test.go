@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
@@ -45,7 +47,23 @@ func TestHeadsAreReadSeveralAtOnce(t *testing.T) {
 	s := &slowHeads{n: 3 * headsAtOnce, ready: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(t.Context(), storeTimeout)
 	defer cancel()
-	if heads := check.Value(readHeads(ctx, s, "t"))(t); len(heads) != s.n {
+	if heads := check.Value(readAllHeads(ctx, s, "t"))(t); len(heads) != s.n {
 		t.Errorf("%d heads, want %d", len(heads), s.n)
+	}
+}
+
+func (s *slowHeads) Put(context.Context, string, []byte) (uint64, error) { return 0, nil }
+
+// Many starts of a process leave many ends of chains, and none of them may hold up the next record.
+func TestTheEndsOfRecentChainsAreRead(t *testing.T) {
+	s := &slowHeads{n: 10_000, ready: make(chan struct{})}
+	l := New(Deps{Heads: s, Registerer: prometheus.NewRegistry()})
+	check.Value(l.beginChain(t.Context(), "t"))(t)
+	if n := s.arrived.Load(); n != maxRecent {
+		t.Errorf("%d ends of chains were read, want %d", n, maxRecent)
+	}
+	first, second := check.Value(l.beginChain(t.Context(), "t"))(t), check.Value(l.beginChain(t.Context(), "t"))(t)
+	if first.Chain >= second.Chain {
+		t.Errorf("%s began before %s", first.Chain, second.Chain)
 	}
 }

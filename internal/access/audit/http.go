@@ -55,7 +55,7 @@ func Routes(api huma.API, r *Reader) {
 	huma.Register(api, operation("list-audit-records", "", "Show records of the audit log, oldest first",
 		"Of the caller's tenant: behind the cursor, or from the time since on, or else the last ones."), r.list)
 	huma.Register(api, operation("list-audit-heads", "/heads", "Show the heads of the audit log's chains", ""), func(ctx context.Context, _ *struct{}) (*headsOutput, error) {
-		heads, err := readHeads(ctx, r.heads, identity.From(ctx).Tenant)
+		heads, err := readAllHeads(ctx, r.heads, identity.From(ctx).Tenant)
 		if err != nil {
 			return nil, unavailable(err)
 		}

@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
@@ -41,7 +41,8 @@ const (
 	maxTools     = 1000             // in one record, and as many grants
 	maxNames     = 1 << 19          // bytes that these take there
 	beside       = 64               // bytes of each in addition to its text
-	maxAfter     = 16               // ends of other chains that a chain begins with
+	maxAfter     = 16               // ends of other chains that a chain begins with, the last to be written
+	maxRecent    = 256              // chains that these are chosen from, the last to begin
 	headsAtOnce  = 32               // ends of chains that are read at once
 	storeTimeout = 10 * time.Second // of one try to store a batch
 	writeTimeout = 5 * time.Second  // that a request waits for its record
@@ -325,15 +326,22 @@ func (e Event) decision() Decision { return cmp.Or(e.Decision, Allowed) }
 
 // beginChain begins a chain, whose first record will name the known ends of other chains.
 func (l *Log) beginChain(ctx context.Context, tenant string) (*chain, error) {
-	known, err := readHeads(ctx, l.deps.Heads, tenant)
+	keys, err := l.deps.Heads.Keys(ctx, tenant+".")
+	var known []Head
+	if err == nil {
+		slices.Sort(keys)
+		known, err = readHeads(ctx, l.deps.Heads, keys[max(0, len(keys)-maxRecent):])
+	}
 	if err != nil {
 		return nil, fmt.Errorf("audit: ends of the chains of %s: %w", tenant, err)
 	}
 	known = slices.DeleteFunc(known, func(h Head) bool { return h.Sequence == 0 })
-	id := make([]byte, 16)
-	_, _ = rand.Read(id) // never fails
-	c := &chain{after: known[max(0, len(known)-maxAfter):]}
-	c.Chain, c.Time = hex.EncodeToString(id), time.Now().UTC()
+	id, err := uuid.NewV7() // names sort by the time at which their chains began
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	c := &chain{after: slices.Clone(known[max(0, len(known)-maxAfter):])}
+	c.Chain, c.Time = hex.EncodeToString(id[:]), time.Now().UTC()
 	return c, l.putHead(ctx, tenant, c.Head) // so that a forged chain differs from a chain of a killed process
 }
 
@@ -345,12 +353,17 @@ func (l *Log) putHead(ctx context.Context, tenant string, h Head) error {
 	return err
 }
 
-// readHeads returns the ends of a tenant's chains, the oldest first.
-func readHeads(ctx context.Context, store HeadStore, tenant string) ([]Head, error) {
+// readAllHeads returns the ends of a tenant's chains, the oldest first.
+func readAllHeads(ctx context.Context, store HeadStore, tenant string) ([]Head, error) {
 	keys, err := store.Keys(ctx, tenant+".")
 	if err != nil {
 		return nil, err
 	}
+	return readHeads(ctx, store, keys)
+}
+
+// readHeads returns the ends of chains, the oldest first.
+func readHeads(ctx context.Context, store HeadStore, keys []string) ([]Head, error) {
 	var mu sync.Mutex // guards heads
 	heads := []Head{}
 	g, ctx := errgroup.WithContext(ctx)

@@ -54,7 +54,7 @@ func (p *testPlace) verify(tenant string) Report {
 			lines = append(lines, m.Value)
 		}
 	}
-	heads := check.Value(readHeads(p.t.Context(), p.heads, tenant))(p.t)
+	heads := check.Value(readAllHeads(p.t.Context(), p.heads, tenant))(p.t)
 	v := &Verifier{Known: heads}
 	check.OK(p.t, v.Read(bytes.NewReader(bytes.Join(lines, []byte("\n")))))
 	return v.Finish(heads...)
@@ -161,7 +161,7 @@ func TestWritersHaveChainsOfTheirOwn(t *testing.T) {
 	if len(r.Faults) != 0 || r.Records != 6*each || len(r.Heads) != 6 {
 		t.Fatalf("%d records, %d chains, %+v", r.Records, len(r.Heads), r.Faults)
 	}
-	heads, err := readHeads(t.Context(), p.heads, "acme")
+	heads, err := readAllHeads(t.Context(), p.heads, "acme")
 	if err != nil || len(heads) != 6 || heads[0].Sequence != each {
 		t.Errorf("%+v, %v", heads, err)
 	}

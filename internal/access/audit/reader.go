@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,40 +185,59 @@ func openEntry(k *key, m stream.Message, f Filter) (e Opened, chosen bool) {
 	return e, (f.Who == "" || f.Who == e.Subject) && (f.Tool == "" || slices.ContainsFunc(e.Tools, about))
 }
 
+// visit visits the entries of a tenant after a place, in order, until add returns true. It returns how
+// far it has read, and whether that is the end.
+func (r *Reader) visit(ctx context.Context, tenant string, f Filter, from place, add func(Opened) bool) (at place, end bool, err error) {
+	k, err := r.keys.stored(ctx, tenant)
+	if err != nil && !errors.Is(err, stream.ErrNotFound) {
+		return nil, false, fmt.Errorf("audit: key of the tenant %s: %w", tenant, err)
+	}
+	return r.scan(ctx, from, func(m stream.Message) (bool, error) {
+		if m.Key != tenant {
+			return false, nil
+		}
+		e, chosen := openEntry(k, m, f)
+		return chosen && add(e), nil
+	})
+}
+
 // page returns up to limit entries of a tenant after a place, in order, how far it has read, and
 // whether that is the end.
 func (r *Reader) page(ctx context.Context, tenant string, f Filter, from place, limit int) (entries []Opened, at place, end bool, err error) {
-	k, err := r.keys.stored(ctx, tenant)
-	if err != nil && !errors.Is(err, stream.ErrNotFound) {
-		return nil, nil, false, fmt.Errorf("audit: key of the tenant %s: %w", tenant, err)
-	}
-	at, end, err = r.scan(ctx, from, func(m stream.Message) (bool, error) {
-		if m.Key == tenant {
-			if e, chosen := openEntry(k, m, f); chosen {
-				entries = append(entries, e)
-			}
-		}
-		return len(entries) >= limit, nil
+	at, end, err = r.visit(ctx, tenant, f, from, func(e Opened) bool {
+		entries = append(entries, e)
+		return len(entries) >= limit
 	})
 	return entries, at, end, err
 }
 
-// maxLast bounds how many records, of all tenants, the last of a tenant are looked for in.
+// lastAfter returns the last entries of a tenant after a place, up to limit, in order.
+func (r *Reader) lastAfter(ctx context.Context, tenant string, f Filter, from place, limit int) (entries []Opened, at place, err error) {
+	at, _, err = r.visit(ctx, tenant, f, from, func(e Opened) bool {
+		if entries = append(entries, e); len(entries) == 2*limit {
+			entries = append(entries[:0], entries[limit:]...)
+		}
+		return false
+	})
+	return entries[max(0, len(entries)-limit):], at, err
+}
+
+// maxLast bounds how many records of a partition, of all tenants, the last of a tenant are looked for
+// in.
 const maxLast = 1 << 18
 
 // last returns the last entries of a tenant, up to limit, in their order.
 func (r *Reader) last(ctx context.Context, tenant string, f Filter, limit int) (entries []Opened, at place, err error) {
-	for n := uint64(max(near, 2*limit)); ; n *= 8 {
+	for n := uint64(max(near, 2*limit)); ; n = min(8*n, maxLast) {
 		from, all, err := r.before(ctx, n)
 		if err != nil {
 			return nil, nil, err
 		}
-		entries, at, _, err = r.page(ctx, tenant, f, from, math.MaxInt)
-		if err != nil {
+		if entries, at, err = r.lastAfter(ctx, tenant, f, from, limit); err != nil {
 			return nil, nil, err
 		}
-		if len(entries) >= limit || all || n >= maxLast {
-			return entries[max(0, len(entries)-limit):], at, nil
+		if len(entries) == limit || all || n >= maxLast {
+			return entries, at, nil
 		}
 	}
 }
