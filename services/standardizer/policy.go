@@ -17,11 +17,15 @@ const FlagChanged = "changed-after-release"
 // FlagHeld marks a document that an operator has put into quarantine.
 const FlagHeld = "quarantined-by-operator"
 
+// FlagUnreleased marks a document that no operator has released as it is. It is only given if it
+// holds documents: otherwise it would be on nearly all.
+const FlagUnreleased = "not-released"
+
 // Flags lists every flag that a document may have.
 func Flags() []string {
 	return []string{
 		injection.Flag, text.FlagInvisible, text.FlagTags, text.FlagBidi, text.FlagControl, text.FlagMixedScripts,
-		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagChanged, FlagHeld,
+		rules.FlagTruncated, rules.FlagRequests, rules.FlagSubjects, FlagChanged, FlagHeld, FlagUnreleased,
 	}
 }
 
@@ -75,6 +79,9 @@ func (p policy) flags(s source, found []string) []string {
 	}
 	if s.Held {
 		found = append(slices.Clone(found), FlagHeld)
+	}
+	if !s.released() && slices.Contains(p.held, FlagUnreleased) {
+		found = append(slices.Clone(found), FlagUnreleased)
 	}
 	if s.released() { // an operator has read it
 		found = slices.DeleteFunc(slices.Clone(found), func(flag string) bool { return flag == rules.FlagRequests || flag == rules.FlagSubjects })

@@ -29,6 +29,9 @@ func TestAReleaseHoldsForOneContent(t *testing.T) {
 		"what was never released may change": {append(held, FlagChanged), boilRaw, "2", "", false, false},
 		"another flag":                       {[]string{injection.Flag}, hidden, "1", "", false, false},
 		"no policy":                          {nil, hidden, "1", "", false, false},
+		"everything is read first":           {[]string{FlagUnreleased}, boilRaw, "1", "", true, false},
+		"it was read":                        {[]string{FlagUnreleased}, boilRaw, "1", "1", false, false},
+		"its change was not read":            {[]string{FlagUnreleased}, boilRaw, "2", "1", true, true},
 	} {
 		change := upsert("a", "mcp", c.raw)
 		change.Hash, change.Released = c.hash, c.released
@@ -84,6 +87,18 @@ func TestAProviderIsExemptFromAFlag(t *testing.T) {
 		provider.Kind = schema.KindProvider
 		if d := made(t, config, nil, nil, provider)[owner].Document; !slices.Equal(d.Flags, flags) || d.Quarantined != (len(flags) > 0) {
 			t.Errorf("provider %q: quarantined %v, flags %q", owner, d.Quarantined, d.Flags)
+		}
+	}
+}
+
+// Providers that an operator trusts need no release.
+func TestATrustedProviderNeedsNoRelease(t *testing.T) {
+	config := Config{Quarantine: []string{FlagUnreleased}, Exempt: []string{FlagUnreleased + "=own"}}
+	for provider, want := range map[string][]string{"own": nil, "other": {FlagUnreleased}} {
+		change := upsert("a", "mcp", boilRaw)
+		change.Provider = provider
+		if d := made(t, config, nil, nil, change)["a"].Document; !slices.Equal(d.Flags, want) || d.Quarantined != (want != nil) {
+			t.Errorf("%s: quarantined %v, flags %q", provider, d.Quarantined, d.Flags)
 		}
 	}
 }
