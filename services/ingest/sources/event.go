@@ -90,6 +90,7 @@ func (h *hooks) receive(ctx context.Context, i id, header http.Header, body []by
 
 // eventWriter writes the events of one source.
 type eventWriter struct {
+	users int           // events that are written or wait; guarded by hooks.mu
 	turn  chan struct{} // holds one while an event is being written
 	start time.Time     // of the last write that succeeded
 }
@@ -104,7 +105,15 @@ func (h *hooks) write(ctx context.Context, i id) error {
 		n = &eventWriter{turn: make(chan struct{}, 1)}
 		h.writers[i] = n
 	}
+	n.users++
 	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if n.users--; n.users == 0 {
+			delete(h.writers, i)
+		}
+	}()
 	select {
 	case n.turn <- struct{}{}:
 	case <-ctx.Done():

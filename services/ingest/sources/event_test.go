@@ -123,6 +123,9 @@ func TestManyEventsAreOneLookASecond(t *testing.T) {
 		if n := p.store.Writes() - writes; n > 10 { // the events of an instant are one
 			p.t.Errorf("%d writes to the store", n)
 		}
+		if n := len(p.s.hooks.writers); n > 0 {
+			p.t.Errorf("%d writers are kept", n)
+		}
 	})
 }
 
