@@ -336,7 +336,7 @@ func (l *Log) beginChain(ctx context.Context, tenant string) (*chain, error) {
 		return nil, fmt.Errorf("audit: ends of the chains of %s: %w", tenant, err)
 	}
 	known = slices.DeleteFunc(known, func(h Head) bool { return h.Sequence == 0 })
-	id, err := uuid.NewV7() // names sort by the time at which their chains began
+	id, err := uuid.NewV7() // names sort by the beginning of their chains
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}

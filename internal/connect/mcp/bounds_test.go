@@ -153,7 +153,7 @@ func TestAnOpenStreamIsReadAtItsRate(t *testing.T) {
 	}
 }
 
-// The output of a command has the answers to many requests: a request begins the rate anew, an answer
+// The output of a command has the answers to many requests: a request starts the rate again, an answer
 // to the command does not.
 func TestACommandsOutputIsReadAtItsRate(t *testing.T) {
 	for message, want := range map[string]time.Duration{

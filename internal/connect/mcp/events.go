@@ -15,7 +15,7 @@ const (
 	maxEvents = 10_000 // in the answer to one request, most of them notifications
 
 	// A stream that stays open has no end. What exceeds a rate waits on the server's side. The output of
-	// a command begins anew with each request, as each request over HTTP has a stream of its own.
+	// a command starts again with each request, as each request over HTTP has a stream of its own.
 	burstEvents = 1000
 	eventEvery  = 10 * time.Millisecond
 	burstBytes  = 64 << 20 // as a whole list: in the oldest transport, answers come this way

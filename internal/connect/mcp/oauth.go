@@ -43,7 +43,7 @@ type audience struct {
 	server string
 }
 
-// bounds are those of an answer: metadata, or a token.
+// bounds limit an answer: metadata, or a token.
 var bounds = jsondoc.Limits{Bytes: 1 << 20, Nodes: 10_000}
 
 // RoundTrip implements http.RoundTripper.

@@ -23,10 +23,10 @@ import (
 // The bounds of a .proto file and of a descriptor set.
 const (
 	maxProtoNesting = 200     // brackets in brackets: the parser is recursive
-	maxProtoMarks   = 200_000 // brackets and other marks of a .proto file, each of which costs some 2 KB
+	maxProtoMarks   = 200_000 // brackets and other marks of a .proto file: each costs some 2 KB
 	maxProtoWork    = 1 << 28 // marks by the bytes of their lines: the parser reads a line again for each
 
-	maxDescriptors     = 1_000_000 // values of a descriptor set, each of which costs some 400 bytes
+	maxDescriptors     = 1_000_000 // values of a descriptor set: each costs some 400 bytes
 	maxDescriptorDepth = 100       // messages in messages
 )
 
