@@ -233,3 +233,24 @@ func TestStandardInputIsInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// The server answers for the first of very many rejected documents, and counts the others.
+func TestImportCountsWhatIsRejectedWithoutAnAnswer(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/tools:batch", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte(`{"line":1,"id":"a","provider":"p","state":"accepted","revision":8}
+{"line":2,"id":"b","state":"rejected","reason":"required"}
+{"summary":{"start":5,"rejected":3,"unshown":2}}
+`))
+	})
+	mux.HandleFunc("POST /v1/tools:sync", func(http.ResponseWriter, *http.Request) {
+		t.Error("tools are deleted that may have been sent and rejected")
+	})
+	server := serveJSON(t, mux.ServeHTTP)
+	var out, errOut strings.Builder
+	code := Run(t.Context(), []string{"import", "-", "--sync", "--json", "--server", server}, strings.NewReader(`{"name":"a"}`), &out, &errOut)
+	var got importer.Summary
+	if err := json.Unmarshal([]byte(out.String()), &got); code != program.Partly || err != nil || got.Rejected != 3 || len(got.Errors) != 1 {
+		t.Errorf("exit code %d: %s%s (%v)", code, out.String(), errOut.String(), err)
+	}
+}

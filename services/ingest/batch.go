@@ -39,7 +39,7 @@ func (h *handlers) batchRoute() {
 		Summary: "Add, replace and delete many tools and providers",
 		Description: "The body is JSON Lines, one document or envelope a line, or one whole document: an OpenAPI document, a tools/list answer, an array. " +
 			`An envelope is {"id", "provider"?, "kind"?, "op"?, "source_version"?, "document"}. ` +
-			"The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; " +
+			"The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; only the first 1000 rejected tools have an object; " +
 			`then one for each tool that sync deleted; at last {"summary": {...}} with the counts. ` +
 			"Answers come while the body is still being read. An answer without a summary was cut off; a summary with an error says that what has no answer is to be sent again.",
 		RequestBody: rawBody(), Errors: writeErrors(),
@@ -146,7 +146,7 @@ func (c *chunks) flush() error {
 			c.outcomes[c.at[i]] = o
 		}
 	}
-	c.out.write(c.outcomes)
+	c.out.write(c.batch.shown(c.outcomes))
 	c.items, c.at, c.outcomes, c.size = nil, nil, nil, 0
 	return nil
 }
@@ -159,7 +159,7 @@ func (c *chunks) finish(err error) error {
 		if failure != nil {
 			err = c.s.failed(failure)
 		}
-		c.out.write(deleted)
+		c.out.write(c.batch.shown(deleted))
 	}
 	if err != nil && !c.out.started {
 		return err

@@ -99,6 +99,22 @@ func TestBatchAnswersEveryLine(t *testing.T) {
 	}
 }
 
+// A line of two bytes has an answer of a hundred, so very many are answered by their number: a client
+// that reads nothing until it has sent everything would wait for ever.
+func TestBatchCountsWhatItRejectsAfterTheFirst(t *testing.T) {
+	const lines = 20_000
+	s := serve(t, Config{})
+	r := s.batch("", strings.Repeat("{}\n", lines)+tool("a")+"\n", "Content-Type", ndjson)
+	out, summary := r.lines(t)
+	if len(out) != maxRefusals+1 || out[maxRefusals-1].Line != maxRefusals || out[maxRefusals].State != Accepted || out[maxRefusals].Line != lines+1 {
+		t.Errorf("%d answers, the last are %+v", len(out), out[max(0, len(out)-2):])
+	}
+	if summary.Rejected != lines || summary.Unshown != lines-maxRefusals || summary.Accepted != 1 {
+		t.Errorf("summary %+v", summary)
+	}
+	t.Logf("%d bytes are answered with %d", lines*3, len(r.body))
+}
+
 func TestBatchTakesWholeDocuments(t *testing.T) {
 	openapi := "openapi: 3.0.0\ninfo: {title: Mail, version: '1'}\npaths:\n  /send:\n    post: {summary: Sends.}\n  /box:\n    get: {summary: Lists.}\n"
 	for name, tc := range map[string]struct {

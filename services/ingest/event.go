@@ -104,12 +104,12 @@ func (s *Service) applyEvent(ctx context.Context, tenant string, e *cloudEvent, 
 	b := s.newBatch(tenant, c.provider, c.provider != "", Options{
 		event: &events.Event{Source: e.Source, ID: e.ID, Time: e.Time.UTC()}, version: version,
 	})
-	o.Rejected = rejectedOnly(b.Reject(c.problems))
+	o.Rejected = rejectedOnly(b.shown(b.Reject(c.problems)))
 	outcomes, err := b.Accept(ctx, c.items)
 	if err != nil {
 		return err
 	}
-	o.Rejected = append(o.Rejected, rejectedOnly(outcomes)...)
+	o.Rejected = append(o.Rejected, rejectedOnly(b.shown(outcomes))...)
 	if _, err := b.Finish(ctx); err != nil {
 		return err
 	}

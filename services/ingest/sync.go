@@ -24,6 +24,8 @@ type Summary struct {
 	Deleted    int `json:"deleted" doc:"Accepted deletes."`
 	TakenOver  int `json:"taken_over" doc:"Accepted tools that belonged to another provider."`
 
+	Unshown int `json:"unshown,omitempty" doc:"Rejected items without an answer of their own, which only the first 1000 have."`
+
 	// Start is a revision above every change accepted before the batch.
 	Start uint64 `json:"start" doc:"Revision for upto of tools:sync."`
 
@@ -70,6 +72,7 @@ type batch struct {
 	providers map[string]bool // whose tools are synced
 	sent      map[string]bool // ids of tools, accepted or not
 	lost      bool            // an item without an id was rejected: it may be any tool
+	refusals  int             // rejected items with an answer of their own
 
 	Summary Summary
 }
@@ -104,6 +107,25 @@ func (b *batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, er
 		}
 	}
 	return outcomes, nil
+}
+
+// maxRefusals bounds the rejected items with an answer of their own: an item of two bytes can have an
+// answer of a hundred.
+const maxRefusals = 1000
+
+// shown returns the outcomes that are answered one by one, in the memory of the given ones.
+func (b *batch) shown(outcomes []Outcome) []Outcome {
+	return slices.DeleteFunc(outcomes, func(o Outcome) bool {
+		if o.State != Rejected {
+			return false
+		}
+		if b.refusals < maxRefusals {
+			b.refusals++
+			return false
+		}
+		b.Summary.Unshown++
+		return true
+	})
 }
 
 // setStart sets the revision of the newest tools that the batch may delete.

@@ -223,6 +223,10 @@ func (i *importer) send(ctx context.Context, r io.Reader, src Source) error {
 		if i.start == 0 || s.Start < i.start {
 			i.start = s.Start
 		}
+		if s.Unshown > 0 {
+			i.lost = true // their ids, which sync would keep, are not known
+			i.summary.Rejected += s.Unshown
+		}
 		if s.Error != "" {
 			return fmt.Errorf("%s; documents without an answer may or may not be accepted; import again", s.Error)
 		}

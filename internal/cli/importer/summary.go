@@ -75,7 +75,7 @@ func (s *Summary) Print(t *program.Terminal, o Options) {
 	}
 	for n, e := range s.Errors {
 		if n == shownErrors {
-			t.Notef("… and %d more; --json lists them all\n", len(s.Errors)-n)
+			t.Notef("… and %d more; --json lists the first 1000 of each file\n", s.Rejected-n)
 			break
 		}
 		t.Notef("%s\n", e.String())
