@@ -93,7 +93,7 @@ func printDetails(con *console, d *schema.Details) {
 	for _, p := range d.Parameters {
 		pairs = append(pairs, "parameter", fmt.Sprintf("%s (%s) %s", p.Name, p.Type, p.Description))
 	}
-	con.PrintPairs(append(pairs, "not called", d.Why)...)
+	con.PrintPairs(append(pairs, "not called", d.Why, "not checked", d.Unchecked)...)
 }
 
 func printTokens(con *console, a schema.InForm) {

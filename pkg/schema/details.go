@@ -71,6 +71,7 @@ type Details struct {
 	Parameters    []Parameter     `json:"parameters,omitempty"`     // The parameters as they are searched.
 	Connected     *bool           `json:"connected,omitempty"`      // Whether the caller can call the tool now, on a server that calls tools.
 	Why           string          `json:"why,omitempty"`            // The reason why the tool cannot be called.
+	Unchecked     string          `json:"unchecked,omitempty"`      // The reason why no arguments are checked against the schema before a call.
 	Destructive   bool            `json:"destructive,omitempty"`    // Whether a call may change or delete existing things.
 	Health        *Health         `json:"health,omitempty"`         // The health of recent calls.
 }

@@ -122,7 +122,10 @@ func (s *Service) checkArguments(ctx context.Context, c *call) error {
 	slot, err := s.checks.Acquire(checking, fairqueue.Claim{Group: c.tool.Tenant, Member: c.caller.Subject})
 	if err == nil {
 		defer slot.Release()
-		err = c.checkArguments(checking)
+		var unchecked bool
+		if unchecked, err = c.checkArguments(checking); unchecked {
+			s.metrics.unchecked.Inc()
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -134,8 +137,8 @@ func (s *Service) checkArguments(ctx context.Context, c *call) error {
 }
 
 // checkArguments reads the operation of an HTTP API, which has the schema. A schema that cannot be
-// checked against does not prevent the call.
-func (c *call) checkArguments(ctx context.Context) error {
+// checked against does not prevent the call: the arguments are unchecked then.
+func (c *call) checkArguments(ctx context.Context) (unchecked bool, err error) {
 	input := json.RawMessage(nil)
 	if c.tool.Format == source.OpenAPI {
 		if c.operation, c.unreadable = operation.Parse(c.raw); c.unreadable == nil {
@@ -150,9 +153,9 @@ func (c *call) checkArguments(ctx context.Context) error {
 		c.Arguments = arguments
 	}
 	if wrong := (*toolschema.Problems)(nil); errors.As(err, &wrong) {
-		return invalid(wrong)
+		return false, invalid(wrong)
 	}
-	return context.Cause(ctx)
+	return err != nil && ctx.Err() == nil, context.Cause(ctx)
 }
 
 // attempt makes a call once there is a slot for it.

@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/toolstream/toolstream/internal/access/audit"
 	"github.com/toolstream/toolstream/internal/access/policy"
@@ -376,6 +377,24 @@ func TestAnExpensiveSchemaCostsAnAnswer(t *testing.T) {
 	}
 	if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil {
 		t.Errorf("with other arguments: %+v, %v", r, err)
+	}
+}
+
+// A schema that arguments cannot be checked against does not prevent the call, which is counted.
+func TestCallsWithUncheckedArgumentsAreCounted(t *testing.T) {
+	b := newBench(t, Config{})
+	b.sell(t, readOnly, saying("yes"))
+	counted := func() float64 {
+		var m dto.Metric
+		check.OK(t, b.metrics.unchecked.Write(&m))
+		return m.GetCounter().GetValue()
+	}
+	for input, want := range map[string]float64{`{"type":"object"}`: 0, `{"type":"object","properties":{"a":{"enum":[` + strings.Repeat("0,", 30_000) + `0]}}}`: 1} {
+		before := counted()
+		b.tools["shop/sell"] = json.RawMessage(`{"name":"sell","inputSchema":` + input + `,"annotations":` + readOnly + `}`)
+		if r, err := b.Call(t.Context(), ada, Request{Tool: "shop/sell"}); err != nil || counted()-before != want {
+			t.Errorf("%.60s: %+v, %v, %v calls are counted", input, r, err, counted()-before)
+		}
 	}
 }
 

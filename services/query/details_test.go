@@ -207,6 +207,17 @@ func TestResultsSayWhetherTheyCanBeCalled(t *testing.T) {
 	}
 }
 
+// A schema beyond the bounds of a check is named on its tool, which is found and described all the same.
+func TestASchemaThatIsNotCheckedIsNamed(t *testing.T) {
+	b := newDetailedBench(t)
+	b.catalogue.raw[refOf(testTenant, schema.KindTool, "mail/send")] = json.RawMessage(`{"name":"send","inputSchema":{"type":"object","properties":{"to":{"enum":[` + strings.Repeat("0,", 30_000) + `0]}}}}`)
+	var got schema.DescribeResponse
+	if status := b.call(t, "POST", "/v1/tools:describe", `{"ids":["mail/send","zip/read"]}`, &got); status != 200 || len(got.Results) != 2 ||
+		!strings.Contains(got.Results[0].Unchecked, "30000") || got.Results[1].Unchecked != "" {
+		t.Errorf("%d: %+v", status, got.Results)
+	}
+}
+
 func TestASearchInTheAddressIsTheSame(t *testing.T) {
 	b := newDetailedBench(t)
 	b.Connect(fakeConnections{but: "shop"})

@@ -2071,6 +2071,8 @@ export interface components {
             /** @description The tool in one line: its name, its parameters (required ones with a star) and its result. */
             signature?: string;
             title?: string;
+            /** @description The reason why no arguments are checked against the schema before a call. */
+            unchecked?: string;
             /** @description The reason why the tool cannot be called. */
             why?: string;
         };
@@ -2619,6 +2621,8 @@ export interface components {
             step?: number;
             /** @description Of a provider: its tools in the ranking, best first, at most ten. */
             supporting_tools?: components["schemas"]["SupportingTool"][];
+            /** @description The reason why no arguments are checked against the schema before a call. */
+            unchecked?: string;
             /** @description The reason why the tool cannot be called. */
             why?: string;
         };

@@ -110,6 +110,13 @@ func Check(ctx context.Context, input, arguments json.RawMessage) (object json.R
 	return object, err
 }
 
+// Checkable returns why no arguments can be checked against an input schema, as Of returned it, or
+// nil: the schema is wrong or too large. Its patterns are only read when a text is checked.
+func Checkable(ctx context.Context, input json.RawMessage) error {
+	_, err := compile(input, newWork(ctx))
+	return err
+}
+
 // unusable returns the place of a number that cannot be compared.
 func unusable(v any) (string, bool) {
 	switch v := v.(type) {

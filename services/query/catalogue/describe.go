@@ -13,11 +13,16 @@ import (
 	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // maxRequest is the largest request body that is read, in bytes.
 const maxRequest = 256 << 10
+
+// maxUnchecked bounds why a schema cannot be checked against, in bytes.
+const maxUnchecked = 500
 
 type (
 	describeInput  struct{ Body schema.DescribeRequest }
@@ -91,5 +96,12 @@ func (c *Catalogue) Describe(ctx context.Context, caller identity.Caller, req sc
 		tools[i] = Detailed{Known: e, Details: &out.Results[i].Details}
 	}
 	out.InForm = Detail(ctx, &req.Wanted, tools)
+	for i := range tools {
+		if input := tools[i].schemas.Input; input != nil {
+			if err := toolschema.Checkable(ctx, input); err != nil && ctx.Err() == nil {
+				out.Results[i].Unchecked = text.Truncate(err.Error(), maxUnchecked)
+			}
+		}
+	}
 	return out, nil
 }
