@@ -64,7 +64,12 @@ func TestTextsAreWhatTheFormSays(t *testing.T) {
 		"examples": func(d Document, m Target) bool {
 			return len(d.Examples) == maxExamples && strings.HasPrefix(d.Examples[0], m.Query)
 		},
-		"query": func(d Document, m Target) bool { return d.Description == m.Query && d.Name == m.Query },
+		"few": func(d Document, m Target) bool {
+			return strings.Count(d.Description, "?") == few && strings.HasPrefix(d.Description, m.Query)
+		},
+		"query": func(d Document, m Target) bool {
+			return d.Description == m.Query && strings.HasPrefix(d.Name, "can_you_please_book_train_")
+		},
 		"keywords": func(d Document, _ Target) bool {
 			return strings.Contains(d.Description, "book train") && !strings.Contains(d.Description, "please")
 		},
@@ -77,6 +82,9 @@ func TestTextsAreWhatTheFormSays(t *testing.T) {
 		"words": func(d Document, _ Target) bool { return strings.HasPrefix(d.Description, "book can me please train") },
 		"near": func(d Document, m Target) bool {
 			return d.Name == m.Tool.Name && strings.HasSuffix(d.Description, m.Tool.Description) && d.Description != m.Tool.Description
+		},
+		"asked": func(d Document, m Target) bool {
+			return d.Name == m.Tool.Name && strings.HasSuffix(d.Description, m.Tool.Description+" "+m.Query)
 		},
 		"name": func(d Document, m Target) bool {
 			return d.Name == m.Tool.Name && strings.HasPrefix(d.Description, "The official")

@@ -15,12 +15,13 @@ const (
 	room        = 2 << 10
 	roomExample = 512
 	maxExamples = 5
-	maxName     = 200
+	maxName     = 64 // of a tool that agents can call
 )
 
 const (
 	commonest = 400 // words of a stuffed text
 	alike     = 6   // requests about one thing
+	few       = 3   // requests
 )
 
 // helper is the name of a tool that is meant to be found for many requests.
@@ -29,6 +30,10 @@ const helper = "assistant_helper"
 var forms = []Form{
 	{"description", Flood, 1, func(t []Target, _ int) Document {
 		return Document{Name: helper, Description: filled(requests(t), room)}
+	}},
+	// So few that there are not many questions among them.
+	{"few", Flood, 1, func(t []Target, _ int) Document {
+		return Document{Name: helper, Description: filled(requests(t[:min(few, len(t))]), room)}
 	}},
 	{"examples", Flood, 1, func(t []Target, _ int) Document {
 		return Document{Name: helper, Description: "A helper for many tasks.", Examples: packed(requests(t))}
@@ -42,7 +47,7 @@ var forms = []Form{
 		return Document{Name: helper, Description: "A helper for many tasks.", Schema: map[string]any{"type": "object", "properties": properties}}
 	}},
 	{"query", Flood, 1, func(t []Target, _ int) Document {
-		return Document{Name: text.Truncate(requests(t[:1])[0], maxName), Description: t[0].Query}
+		return Document{Name: text.Truncate(strings.Join(text.Tokens(t[0].Query), "_"), maxName), Description: t[0].Query}
 	}},
 	// Requests without the words that phrase them.
 	{"keywords", Flood, 1, func(t []Target, _ int) Document {
@@ -71,9 +76,11 @@ var forms = []Form{
 		return Document{Name: helper, Description: text.Truncate(strings.TrimSpace(b.String()), room)}
 	}},
 	{"near", Copy, 4, func(t []Target, nth int) Document {
-		d := of(&t[0].Tool)
-		d.Description = []string{"Improved", "Fast", "Simple", "New"}[nth%4] + ": " + d.Description
-		return d
+		return copied(&t[0].Tool, nth)
+	}},
+	// The same with the request.
+	{"asked", Copy, 4, func(t []Target, nth int) Document {
+		return copied(&t[0].Tool, nth, requests(t[:1])[0])
 	}},
 	{"name", Imitate, 1, func(t []Target, _ int) Document {
 		d := of(&t[0].Tool)
@@ -216,6 +223,14 @@ func common(targets []Target) []string {
 	}
 	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	return out[:min(commonest, len(out))]
+}
+
+// copied returns the nth near copy of a tool, which says more.
+func copied(tool *schema.Document, nth int, more ...string) Document {
+	d := of(tool)
+	praised := []string{"Improved", "Fast", "Simple", "New"}[nth%4] + ": " + d.Description
+	d.Description = filled(append([]string{praised}, more...), room)
+	return d
 }
 
 // of returns a tool in the form of MCP.
