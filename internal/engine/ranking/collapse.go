@@ -14,7 +14,9 @@ import (
 // the most used tool, and the first among equally used ones. The others are in Others.
 //
 // The texts of two providers may differ in the very word that a query asks for. So a tool that is
-// clearly behind its copy for this query does not represent it.
+// clearly behind its copy for this query does not represent it. Such copies of one tool by one
+// provider represent each other: else a provider could take many places by adding likely requests
+// to copies.
 func Collapse(hits []Hit, n int, uses UsageStats) []Hit {
 	for size := min(4*n, len(hits)); ; size = min(2*size, len(hits)) {
 		rows := collapse(hits[:size], uses)
@@ -33,6 +35,7 @@ type offer struct {
 	at   int // among the hits
 	tool index.Sketched
 	used float64
+	of   *offer // a tool that it copies and that is clearly behind it
 }
 
 // collapse returns one hit for each tool that represents itself.
@@ -44,13 +47,10 @@ func collapse(hits []Hit, uses UsageStats) []Hit {
 	}
 	var preferred []*offer
 	for _, o := range offers {
-		at := slices.IndexFunc(preferred, func(p *offer) bool { // whether o is a copy of p that p may be shown in place of
-			return p.By.Provider != o.By.Provider && o.By.Score-p.By.Score <= (1-behind)*math.Abs(o.By.Score) && p.tool.CopiedBy(&o.tool)
-		})
-		if at < 0 {
+		if shown := o.representedBy(preferred); shown == nil {
 			preferred = append(preferred, o)
 		} else {
-			shownAt[o.at] = preferred[at].at
+			shownAt[o.at] = shown.at
 		}
 	}
 	out := make([]Hit, 0, len(hits))
@@ -67,6 +67,25 @@ func collapse(hits []Hit, uses UsageStats) []Hit {
 		}
 	}
 	return out
+}
+
+// representedBy returns the first of the preferred tools that may be shown in place of o, and nil
+// if o represents itself.
+func (o *offer) representedBy(preferred []*offer) *offer {
+	for _, p := range preferred {
+		other := p.By.Provider != o.By.Provider
+		copied := other && p.tool.CopiedBy(&o.tool)
+		if !copied && (other || o.of == nil || p.of != o.of) {
+			continue
+		}
+		if o.By.Score-p.By.Score <= (1-behind)*math.Abs(o.By.Score) {
+			return p
+		}
+		if copied && o.of == nil {
+			o.of = p
+		}
+	}
+	return nil
 }
 
 // offersOf returns the tools among hits, the preferred ones first.

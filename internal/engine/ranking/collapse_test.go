@@ -74,6 +74,22 @@ func TestDifferentToolsAreNotCollapsed(t *testing.T) {
 	}
 }
 
+// The copies of one provider that beat the original by other sentences are one result.
+func TestCopiesBeforeTheOriginalShareAPlace(t *testing.T) {
+	ranked := scored(tool("copy", "b", 10), tool("second", "b", 9.9), tool("map", "c", 9), tool("original", "a", 7))
+	says(&ranked[0], "The forecast of the weather. Tells whether to take a coat.", 2)
+	says(&ranked[1], "The forecast of the weather. Tells what to put on.", 3)
+	says(&ranked[2], "Draws a map.", 1)
+	says(&ranked[3], "The forecast of the weather.", 1)
+	if got := rowsOf(Collapse(entities(ranked), 3, nil)); got != "copy(second) map original" {
+		t.Errorf("%s", got)
+	}
+	ranked[1].Score = 14
+	if got := rowsOf(Collapse(entities(ranked), 3, nil)); got != "copy second map original" {
+		t.Errorf("clearly before the first copy: %s", got)
+	}
+}
+
 // However many copies stand before the others, there are as many results as asked for.
 func TestCopiesTakeNoPlaceFromOthers(t *testing.T) {
 	var ranked []Ranked
