@@ -49,15 +49,16 @@ const (
 	FlagSubjects = "many-subjects"    // the description lists words of more things than one tool is for
 )
 
-// Of 79,491 real documents 140 have so many requests or such a name. Of 17,578
+// Of 79,491 real documents 138 have so many requests, such steps or such a name. Of 17,578
 // descriptions of MCP tools 12 have so many distinct words; 11 are instructions, which say
 // a word 1.6 times or more in the mean.
 const (
 	requestIn         = 4   // of so many sentences of a description, one request is suspicious
 	requestsIn        = 16  // of so many for each, two are
 	requestsElsewhere = 3   // are suspicious in other texts
+	stepIn            = 3   // of so many sentences for each, two that order steps are suspicious
 	leastWords        = 3   // of a sentence
-	sentenceName      = 12  // words
+	sentenceName      = 5   // function words
 	manySubjects      = 150 // distinct words that say something
 	repetition        = 1.4 // how often a text of so many words says each, in the mean
 )
@@ -65,15 +66,12 @@ const (
 // flooding returns the flags of a document that may have been written to be found for
 // requests that it does not answer.
 func flooding(d *schema.Document) (found []string) {
-	name := strings.Fields(d.Name)
-	isSentence := len(name) >= sentenceName && name[0] != strings.ToUpper(name[0]) // a method and a path may be long
-
 	// Quotations in a description are examples, unless it has little else.
 	description := d.Description
 	if rest := withoutQuotes(description); 3*len(rest) >= len(description) {
 		description = rest
 	}
-	requests, sentences := countRequests(description)
+	said := count(description)
 
 	elsewhere := 0
 	texts := append([]string{d.Title, d.Response}, d.Tags...)
@@ -81,11 +79,10 @@ func flooding(d *schema.Document) (found []string) {
 		texts = append(texts, d.Parameters[i].Description)
 	}
 	for _, s := range texts {
-		n, _ := countRequests(withoutQuotes(s))
-		elsewhere += n
+		elsewhere += count(withoutQuotes(s)).requests
 	}
 
-	if isSentence || requests > 0 && requestIn*requests >= sentences || requests > 1 && requestsIn*requests >= sentences || elsewhere >= requestsElsewhere {
+	if isSentence(d.Name) || said.ofRequests() || elsewhere >= requestsElsewhere {
 		found = append(found, FlagRequests)
 	}
 	if listsSubjects(d.Description) {
@@ -179,8 +176,26 @@ func markLength(s string, marks ...string) int {
 	return 0
 }
 
-// countRequests counts the sentences of a text, and the requests of users among them.
-func countRequests(s string) (requests, sentences int) {
+// isSentence reports whether a name is a sentence, and neither a title nor a path.
+func isSentence(name string) bool {
+	n := 0
+	for _, word := range text.Tokens(text.Split(name)) {
+		if text.StopWord(word) {
+			n++
+		}
+	}
+	return n >= sentenceName
+}
+
+// counts are numbers of sentences.
+type counts struct {
+	all, requests int
+	steps         int  // that begin with their place in an order, as the steps of a task do
+	begs          bool // whether the first begins with "please"
+}
+
+// count counts the sentences of a text, and the requests of users among them.
+func count(s string) (n counts) {
 	isGap := func(r rune) bool {
 		return (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80) && !strings.ContainsRune("'-_./@#", r)
 	}
@@ -189,12 +204,27 @@ func countRequests(s string) (requests, sentences int) {
 		if len(words) < leastWords {
 			continue
 		}
-		sentences++
+		n.all++
 		if isUsersRequest(sentence, words) {
-			requests++
+			n.requests++
+		}
+		switch strings.ToLower(words[0]) {
+		case "please":
+			n.begs = n.begs || n.all == 1
+		case "first", "firstly", "then", "next", "afterwards", "additionally", "finally", "lastly":
+			n.steps++
 		}
 	}
-	return requests, sentences
+	return n
+}
+
+// ofRequests reports whether a description is made of requests.
+func (n counts) ofRequests() bool {
+	requests := n.requests
+	if n.begs {
+		requests++
+	}
+	return requests > 0 && requestIn*requests >= n.all || requests > 1 && requestsIn*requests >= n.all || n.steps > 1 && stepIn*n.steps >= n.all
 }
 
 // isUsersRequest reports whether a user says a sentence: about himself, or as a question.

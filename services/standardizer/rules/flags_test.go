@@ -23,6 +23,12 @@ func TestFlooding(t *testing.T) {
 		"Could you find a book on bees":     both[:1],
 		"Hello there, find a book on bees.": both[:1],
 		"Finds old books. Finds old films. Finds old songs. Finds old maps. Finds old roads. Finds old towns. Finds old ships. Find my train. Find my plane.": both[:1],
+		"Please find a book on bees, and lend it.":                        both[:1],
+		"First, find a book on bees. Lend it to Ann. Finally, sort them.": both[:1],
+
+		"Finds old books. Please sort them first.": nil,
+		"Finds old books. First, it looks for titles. They are compared by word. Then it looks for authors. Films are left out. So are songs. The answer is a list.": nil,
+
 		strings.Join(many, " "):                   both[1:],
 		"Of " + strings.Join(many, ", of ") + ".": nil,
 
@@ -46,9 +52,11 @@ func TestFloodingOfOtherTexts(t *testing.T) {
 		schema.Document
 		found bool
 	}{
-		"a name that is a sentence":  {schema.Document{Name: "find the cheapest train from Lisbon to Porto on the second of May"}, true},
-		"a name that is a long path": {schema.Document{Name: "GET v1 towns town Id stations station Id trains train Id seats seat Id"}, false},
-		"requests in the response":   {schema.Document{Response: "I want a train. Book me a room. Call me a taxi. Returns rooms."}, true},
+		"a name that is a sentence":             {schema.Document{Name: "find the cheapest train from Lisbon to Porto on the second of May"}, true},
+		"a name that is a sentence of one word": {schema.Document{Name: "i_need_the_cheapest_train_from_lisbon_to_the_coast_on_the_second"}, true},
+		"a name that is a long title":           {schema.Document{Name: "Gets employee pay statement detail data based on the specified year and check date"}, false},
+		"a name that is a long path":            {schema.Document{Name: "GET v1 towns town Id stations station Id trains train Id seats seat Id"}, false},
+		"requests in the response":              {schema.Document{Response: "I want a train. Book me a room. Call me a taxi. Returns rooms."}, true},
 		"requests in parameters": {schema.Document{Parameters: []schema.Parameter{
 			{Description: "Will it rain in Lisbon?"}, {Description: "I want to fly."}, {Description: "Call me a taxi."},
 		}}, true},
