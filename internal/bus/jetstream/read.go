@@ -52,15 +52,15 @@ func (r *reader) Fetch(ctx context.Context, max int) ([]stream.Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jetstream: read %s: %w", r.topic, err)
 	}
-	msgs := []stream.Message{first}
+	msgs, size := []stream.Message{first}, len(first.Value)
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
-	for len(msgs) < max {
+	for len(msgs) < max && size < prefetchBytes {
 		m, err := r.next(ctx, timer.C)
 		if err != nil {
 			break // late, or delivered again by the next fetch
 		}
-		msgs = append(msgs, m)
+		msgs, size = append(msgs, m), size+len(m.Value)
 		timer.Reset(linger)
 	}
 	return msgs, nil
