@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/access/oidc"
@@ -16,6 +18,7 @@ import (
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/kit/files"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 )
 
 // transport is how the process speaks to callers and to its peers.
@@ -126,7 +129,8 @@ func openCredentials(_ context.Context, p *Process) (c credentials, err error) {
 // limits bound the use by a tenant.
 type limits struct {
 	config.Quotas
-	limiter *httpserver.Limiter
+	limiter  *httpserver.Limiter
+	inFlight *inflight.Budget
 }
 
 func openLimits(_ context.Context, p *Process) (limits, error) {
@@ -134,9 +138,22 @@ func openLimits(_ context.Context, p *Process) (limits, error) {
 	if err != nil {
 		return limits{}, config.Wrong{Err: err}
 	}
+	most := int64(p.cfg.Limits.InFlight)
+	if most == 0 {
+		most = defaultInFlight(debug.SetMemoryLimit(-1))
+	}
 	return limits{q, httpserver.NewLimiter(httpserver.Limits{
 		Requests: q.Requests, Searches: q.Searches, Feedback: q.Feedback, Calls: q.Calls, Bytes: q.Bytes, SubjectShare: q.SubjectShare,
-	}, p.metrics)}, nil
+	}, p.metrics), inflight.New(inflight.Config{Bytes: most}, p.metrics)}, nil
+}
+
+// defaultInFlight returns the memory for content under way: half of the limit of the process, which
+// is math.MaxInt64 without GOMEMLIMIT.
+func defaultInFlight(limit int64) int64 {
+	if limit == math.MaxInt64 {
+		return 1 << 30
+	}
+	return limit / 2
 }
 
 // openPolicy opens the grants.

@@ -41,7 +41,7 @@ func openHTTP(ctx context.Context, p *Process) (http.Handler, error) {
 	}
 	c := httpserver.Config{
 		Credentials: credentials.Credentials, Issuer: auth.OIDC.Issuer, Resource: auth.OIDC.Audience, Hosts: auth.Hosts, Loopback: config.Loopback(p.cfg.Listen),
-		Proxies: proxies, Limiter: theLimits.get(p).limiter, Closed: theFences.get(p).Erasing, Traces: traces, Logger: p.log, Registerer: p.metrics,
+		Proxies: proxies, Limiter: theLimits.get(p).limiter, InFlight: theLimits.get(p).inFlight, Closed: theFences.get(p).Erasing, Traces: traces, Logger: p.log, Registerer: p.metrics,
 	}
 	if log := theAudit.get(p).Log; log != nil {
 		c.Audit, c.AuditShare = log, p.cfg.Audit.Searches

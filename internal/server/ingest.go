@@ -95,7 +95,8 @@ func openSources(_ context.Context, p *Process) (*sources.Service, error) {
 	}
 	service := sources.New(sources.Config{Declared: declared, Most: theLimits.get(p).Sources, Permit: permitted}, sources.Deps{
 		Index: theAcceptance.get(p), Store: store, Connectors: connectors, Transports: transports, Shares: theSourceShares.get(p),
-		Logger: p.log, Registerer: p.metrics,
+		InFlight: theLimits.get(p).inFlight,
+		Logger:   p.log, Registerer: p.metrics,
 	})
 	p.eraseSources(service)
 	return service, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/internal/kit/fairqueue"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/telemetry"
 	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/internal/tooldoc/operation"
@@ -158,13 +159,15 @@ func (c *call) checkArguments(ctx context.Context) (unchecked bool, err error) {
 	return err != nil && ctx.Err() == nil, context.Cause(ctx)
 }
 
-// attempt makes a call once there is a slot for it.
+// perCall is the memory that a call takes while it waits for its source and its answer, in bytes.
+// Its answer takes more.
+const perCall = 128 << 10
+
+// attempt makes a call once there is memory and a slot for it.
 func (s *Service) attempt(ctx context.Context, c *call) (schema.CallResult, error) {
-	running, ok := s.slots.TryAcquire(fairqueue.Claim{Group: c.caller.Tenant, Limit: half(s.cfg.MaxCalls)})
-	if !ok {
-		return schema.CallResult{}, busy(http.StatusServiceUnavailable, time.Second, "this server makes %d calls at once, and for one tenant half of them, and has them: call again later", s.cfg.MaxCalls)
+	if err := inflight.From(ctx).Grow(ctx, perCall); err != nil {
+		return schema.CallResult{}, s.failed(ctx, &source.CallError{Unsent: true, Err: err})
 	}
-	defer running.Release()
 	u, done := s.upstreams.get(sourceKey{c.tool.Tenant, c.target.name})
 	defer done()
 	if u.breaker.open() { // without a wait
@@ -196,9 +199,22 @@ var errTime = errors.New("the tool did not answer in time")
 func (s *Service) failed(ctx context.Context, err error) error {
 	var e *Error
 	var of *source.CallError
+	full := inflight.From(ctx).Refused()
 	switch {
 	case err == nil, errors.As(err, &e):
 		return err
+	case full != nil && full.After > 0:
+		detail, unsent := "the tool has run, and its answer found no memory", errors.As(err, &of) && of.Unsent
+		if unsent {
+			detail = "more calls of this tenant find no memory"
+		}
+		out := busy(http.StatusServiceUnavailable, full.After, "%s: too much content is under way in this server", detail)
+		out.unsent = unsent
+		return out
+	case full != nil:
+		out := unanswered("the answer is too large: %s", full)
+		out.answered = true
+		return out
 	case errors.Is(context.Cause(ctx), errTime):
 		return &Error{Outcome: schema.CallTimeout, Status: http.StatusGatewayTimeout, Detail: "the tool did not answer within " + s.cfg.Timeout.String()}
 	case ctx.Err() != nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -169,7 +170,9 @@ func (r *idempotency) claim(ctx context.Context, call keyed, within time.Duratio
 // a panic, which would otherwise end the process.
 func (r *idempotency) run(ctx context.Context, call keyed, revision uint64, invoke func(context.Context) (schema.CallResult, error)) (schema.CallResult, error) {
 	done := make(chan settled, 1)
+	memory := inflight.From(ctx).Keep()
 	go func() {
+		defer memory.Close()
 		ctx := context.WithoutCancel(ctx)
 		var end settled
 		defer func() {

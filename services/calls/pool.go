@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 )
 
 // connection reaches one source for a caller: an HTTP API by a client, an MCP server by a
@@ -76,7 +77,9 @@ func (p *pool) acquire(ctx context.Context, key connKey, spec source.Spec, token
 		go func() {
 			ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), openWithin, errOpening)
 			defer cancel()
-			e.to, e.err = p.open(ctx, key, spec, token)
+			memory := inflight.From(ctx).Another() // the connection outlives the call
+			defer memory.Close()
+			e.to, e.err = p.open(inflight.With(ctx, memory), key, spec, token)
 			close(e.ready)
 			if e.err != nil {
 				p.forget(key, e)

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/redact"
 	"github.com/toolstream/toolstream/internal/kit/text"
@@ -70,7 +71,7 @@ func (s *Service) reach(ctx context.Context, c *call) (schema.CallResult, error)
 		if why := prohibited(failed); why != nil {
 			return schema.CallResult{}, why
 		}
-		repeatable := !failed.Refused && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent)
+		repeatable := !failed.Refused && inflight.From(ctx).Refused() == nil && (failed.Unsent || c.hints.ReadOnly || c.hints.Idempotent)
 		if again || !repeatable || ctx.Err() != nil || e.to.conn == nil {
 			return schema.CallResult{}, err
 		}

@@ -26,7 +26,6 @@ type Config struct {
 	MaxResult    int                        // bytes of an answer that are passed on; 1 MiB
 	PerSource    int                        // slots of each source: calls at once; 32
 	MaxWait      time.Duration              // for a slot; 5 s
-	MaxCalls     int                        // calls of all sources that run or wait, half of them for one tenant; 2048
 	BreakerPause time.Duration              // without calls to a source that does not answer; 30 s
 	Idempotency  time.Duration              // that results of calls with an idempotency key are kept; 10 min
 	Record       bool                       // the audit log has arguments and results
@@ -38,7 +37,6 @@ func (c Config) withDefaults() Config {
 	c.MaxResult = cmp.Or(c.MaxResult, 1<<20)
 	c.PerSource = cmp.Or(c.PerSource, 32)
 	c.MaxWait = cmp.Or(c.MaxWait, 5*time.Second)
-	c.MaxCalls = cmp.Or(c.MaxCalls, 2048)
 	c.BreakerPause = cmp.Or(c.BreakerPause, breakerPause)
 	c.Idempotency = cmp.Or(c.Idempotency, 10*time.Minute)
 	return c
@@ -74,7 +72,6 @@ type Service struct {
 	cfg         Config
 	deps        Deps
 	metrics     *metrics
-	slots       *fairqueue.Queue // of calls that run or wait for a slot of their source
 	checks      *fairqueue.Queue // of arguments that are checked: each takes a processor, and memory
 	upstreams   *upstreams
 	pool        *pool
@@ -83,6 +80,9 @@ type Service struct {
 	searches    *searches
 	outcomes    *outcomes
 }
+
+// maxChecks is how many calls may wait for the check of their arguments.
+const maxChecks = 2048
 
 // New returns a service. Run closes its connections.
 func New(cfg Config, deps Deps) *Service {
@@ -95,8 +95,7 @@ func New(cfg Config, deps Deps) *Service {
 	searched, _ := lru.New[searcher, []search](maxSessions)
 	s := &Service{
 		cfg: cfg, deps: deps, metrics: m,
-		slots:       fairqueue.New(fairqueue.Config{Slots: cfg.MaxCalls}),
-		checks:      fairqueue.New(fairqueue.Config{Slots: runtime.GOMAXPROCS(0), MaxWaiting: cfg.MaxCalls}),
+		checks:      fairqueue.New(fairqueue.Config{Slots: runtime.GOMAXPROCS(0), MaxWaiting: maxChecks}),
 		upstreams:   &upstreams{cfg: cfg, log: deps.Logger, all: map[sourceKey]*upstream{}},
 		idempotency: &idempotency{store: deps.Idempotency, keep: cfg.Idempotency, now: deps.Now, log: deps.Logger, kept: newLedger(maxKeptBytes, m.dropped)},
 		health:      &health{now: deps.Now, list: tools}, searches: &searches{now: deps.Now, list: searched},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/access/audit"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
@@ -78,6 +80,9 @@ type chunks struct {
 	size     int            // bytes of items' documents
 	taken    int            // items of the whole body
 	problems int            // of the whole body
+
+	kept   *inflight.Reader // of the body
+	pieces bool             // the body is read in pieces, and nothing is kept of one after its items
 }
 
 // read accepts the whole body. The error says why it ended early.
@@ -90,6 +95,11 @@ func (c *chunks) read(hc huma.Context, in *batchInput) error {
 	limits.Stream = c.s.cfg.MaxStream
 	options := formats.Options{
 		Source: cmp.Or(in.Source, sourceOf(hc.Header("Content-Type"))), Provider: in.Provider, Format: in.Format, Limits: limits,
+	}
+	options.Passed = func() { c.pieces = true }
+	options.Keep = func(r io.Reader) io.Reader {
+		c.kept = inflight.Decoded(c.ctx, r)
+		return c.kept
 	}
 	for item, problem := range formats.Read(r, options) {
 		if problem != nil && problem.Cause != nil {
@@ -148,6 +158,9 @@ func (c *chunks) flush() error {
 	}
 	c.out.write(c.batch.shown(c.outcomes))
 	c.items, c.at, c.outcomes, c.size = nil, nil, nil, 0
+	if c.pieces {
+		c.kept.Dropped()
+	}
 	return nil
 }
 

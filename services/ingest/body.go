@@ -14,6 +14,9 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/access/httpserver"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 )
 
 // acceptedTypes lists the content types in the text of a 415.
@@ -43,7 +46,7 @@ func (b *body) read(limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(inflight.Decoded(b.hc.Context(), r))
 	if err != nil {
 		return nil, bodyProblem(err)
 	}
@@ -58,7 +61,7 @@ func open(hc huma.Context, inflated, most int64) (io.Reader, error) {
 	if err := checkType(hc.Header("Content-Type")); err != nil {
 		return nil, err
 	}
-	wire := &bounded{r: hc.BodyReader(), limit: func() int64 { return most }, what: "body over limit"}
+	wire := &bounded{r: httpserver.Body(hc), limit: func() int64 { return most }, what: "body over limit"}
 	unzip := func(r io.Reader) (io.Reader, error) {
 		z, err := gzip.NewReader(r)
 		if err != nil {
@@ -153,7 +156,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 // bodyProblem answers for a body that could not be read.
 func bodyProblem(err error) error {
 	var over *overLimit
+	full := httpserver.Full(err)
 	switch {
+	case full != nil:
+		return full
 	case errors.As(err, &over):
 		return problem(http.StatusRequestEntityTooLarge, "", over.Error())
 	case errors.Is(err, os.ErrDeadlineExceeded):

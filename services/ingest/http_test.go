@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -33,6 +34,8 @@ type site struct {
 	s   *Service
 	url string
 	c   *http.Client
+
+	memory *inflight.Budget // nil: no limit
 }
 
 func serve(t testing.TB, cfg Config) *site {
@@ -41,14 +44,18 @@ func serve(t testing.TB, cfg Config) *site {
 	s, _ := start(t, bus, cfg, newWall().now)
 	mux := http.NewServeMux()
 	Routes(humago.New(mux, huma.DefaultConfig("toolstream", "1")), s)
+	out := &site{t: t, bus: bus, s: s}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name := r.Header.Get("Test-Tenant"); name != "" {
 			r = r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: name, Role: identity.Admin}))
 		}
-		mux.ServeHTTP(w, r)
+		hold := out.memory.Open(identity.From(r.Context()).Tenant)
+		defer hold.Close()
+		mux.ServeHTTP(w, r.WithContext(inflight.With(r.Context(), hold)))
 	}))
 	t.Cleanup(server.Close)
-	return &site{t, bus, s, server.URL, server.Client()}
+	out.url, out.c = server.URL, server.Client()
+	return out
 }
 
 // reply is an answer that was read.

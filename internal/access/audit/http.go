@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 )
 
 // WholeHeader is the header of an export that says whether it begins with the first record ever
@@ -107,6 +109,9 @@ func (r *Reader) list(ctx context.Context, in *listInput) (*listOutput, error) {
 }
 
 func (r *Reader) export(ctx context.Context, in *exportInput) (*huma.StreamResponse, error) {
+	if full := (*inflight.FullError)(nil); errors.As(inflight.From(ctx).Grow(ctx, inflight.Export), &full) {
+		return nil, huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(full.Error()), http.Header{"Retry-After": {strconv.Itoa(int(full.After.Seconds()))}})
+	}
 	from, err := r.since(ctx, in.Since)
 	if err != nil {
 		return nil, unavailable(err)

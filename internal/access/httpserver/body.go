@@ -1,14 +1,18 @@
 package httpserver
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 )
 
 // watchBody distinguishes an unreadable body from a failing server.
@@ -22,15 +26,40 @@ type bodyContext struct {
 	err error
 }
 
-// BodyReader implements huma.Context.
-func (c *bodyContext) BodyReader() io.Reader { return bodyReader{c, c.humaContext.BodyReader()} }
+// BodyReader implements huma.Context. The reader reserves memory.
+func (c *bodyContext) BodyReader() io.Reader {
+	return bodyReader{c, inflight.Decoded(c.Context(), c.humaContext.BodyReader())}
+}
+
+// Body returns the body of a request whose handler reserves the memory itself.
+func Body(hc huma.Context) io.Reader {
+	if c, watched := hc.(*bodyContext); watched {
+		return c.humaContext.BodyReader()
+	}
+	return hc.BodyReader()
+}
 
 // SetStatus implements huma.Context.
 func (c *bodyContext) SetStatus(code int) {
 	if code == http.StatusInternalServerError && c.err != nil {
-		code = http.StatusBadRequest
+		code = c.status()
+	}
+	if full := (*inflight.FullError)(nil); errors.As(c.err, &full) && full.After > 0 {
+		c.SetHeader("Retry-After", strconv.Itoa(int(full.After.Seconds())))
 	}
 	c.humaContext.SetStatus(code)
+}
+
+// status returns the status of an answer to an unreadable body.
+func (c *bodyContext) status() int {
+	full := (*inflight.FullError)(nil)
+	switch {
+	case !errors.As(c.err, &full):
+		return http.StatusBadRequest
+	case full.After > 0:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusRequestEntityTooLarge
 }
 
 // Unwrap gives humago access to its own context.

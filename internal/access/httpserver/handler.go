@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -10,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/telemetry"
 )
 
@@ -21,6 +23,8 @@ type Config struct {
 	Hosts       string   // host names for a server on loopback without tokens, separated by commas
 	Loopback    bool     // only this machine reaches the server
 	Limiter     *Limiter // nil: no limits
+
+	InFlight *inflight.Budget // nil: content under way has no limit
 
 	Proxies Proxies // that name the clients of their requests
 
@@ -52,6 +56,7 @@ func Handler(mux *Mux, c Config) http.Handler {
 	}
 	c.Console.serve(mux)
 	for _, wrap := range []func(http.Handler) http.Handler{ // from the innermost to the outermost
+		func(h http.Handler) http.Handler { return holdMemory(c.InFlight, h) },
 		c.Limiter.wrap,
 		func(h http.Handler) http.Handler { return refuseClosed(c.Closed, h) },
 		func(h http.Handler) http.Handler { return authenticate(known, h) },
@@ -69,6 +74,23 @@ func Handler(mux *Mux, c Config) http.Handler {
 		handler = wrap(handler)
 	}
 	return handler
+}
+
+// holdMemory gives a request a Hold of its tenant, for its body and other content that its handler
+// reads, until its answer is sent.
+func holdMemory(b *inflight.Budget, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hold := b.Open(identity.From(r.Context()).Tenant)
+		defer hold.Close()
+		r = r.WithContext(inflight.With(r.Context(), hold))
+		if r.URL.Path == MCPPath {
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{inflight.Decoded(r.Context(), r.Body), r.Body}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // refuseClosed refuses every request about a tenant that is being erased, except for its status.

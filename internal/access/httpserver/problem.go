@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -28,6 +30,18 @@ func WriteProblem(w http.ResponseWriter, status int, detail string) {
 // many seconds.
 func Unavailable(detail string, again int) error {
 	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), http.Header{"Retry-After": {strconv.Itoa(again)}})
+}
+
+// Full is the answer to a request whose content found no memory, and nil to other errors.
+func Full(err error) error {
+	full := (*inflight.FullError)(nil)
+	switch {
+	case !errors.As(err, &full):
+		return nil
+	case full.After == 0:
+		return huma.NewError(http.StatusRequestEntityTooLarge, full.Error())
+	}
+	return Unavailable(full.Error(), int(full.After.Seconds()))
 }
 
 // Parts of a request, as locations of errors name them.
@@ -78,8 +92,12 @@ func boundProblem(ctx huma.Context, _ string, answer any) (any, error) {
 		return answer, nil
 	}
 	if b, ok := ctx.(*bodyContext); ok && b.err != nil && problem.Status == http.StatusInternalServerError {
-		problem.Status, problem.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
+		problem.Status = b.status()
+		problem.Title = http.StatusText(problem.Status)
 		problem.Detail = "the request body is malformed or cut off"
+		if full := (*inflight.FullError)(nil); errors.As(b.err, &full) {
+			problem.Detail = full.Error()
+		}
 	}
 	if more := len(problem.Errors) - maxErrors; more > 0 {
 		problem.Errors = problem.Errors[:maxErrors]

@@ -9,7 +9,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -94,6 +96,9 @@ func (s *Service) listAll(ctx context.Context, _ *struct{}) (*listOutput, error)
 
 func (s *Service) stream(ctx context.Context, in *tenantInput) (*huma.StreamResponse, error) {
 	if err := mayHave(ctx, in.Tenant); err != nil {
+		return nil, err
+	}
+	if err := httpserver.Full(inflight.From(ctx).Grow(ctx, inflight.Export)); err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {

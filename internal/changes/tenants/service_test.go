@@ -18,9 +18,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -438,6 +440,12 @@ func TestRoutesAreForOperatorsAndTheTenant(t *testing.T) {
 		if status, body := call(c.caller, c.method, c.path); status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s %s of %s: %d %s", c.method, c.path, c.caller, status, body)
 		}
+	}
+	memory := inflight.New(inflight.Config{Bytes: inflight.Export, MaxWait: time.Millisecond}, prometheus.NewRegistry()).Open("")
+	rec := httptest.NewRecorder()
+	mux.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, Path+"/acme/export", nil).WithContext(inflight.With(identity.With(t.Context(), operator), memory)))
+	if rec.Code != http.StatusRequestEntityTooLarge || strings.Contains(rec.Body.String(), "exported") {
+		t.Errorf("an export without memory: %d %s", rec.Code, rec.Body)
 	}
 	h.bus.fails = errors.New("away")
 	if status, body := call(operator, "DELETE", "/other?confirm=other"); status != 503 || !strings.Contains(body, "goes on") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
 )
@@ -28,9 +29,10 @@ func (c Connector) Open(ctx context.Context, at source.Place) (source.Conn, erro
 	message.Nodes = maxAnswerNodes
 	return reach(ctx, at, message, func() {}, func(t sdk.Transport, w *wire) (source.Conn, error) {
 		lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+		shared := true
 		switch t := t.(type) {
 		case *sdk.StreamableClientTransport:
-			t.DisableStandaloneSSE, t.MaxEventSize = true, int(at.Limits.Bytes)
+			t.DisableStandaloneSSE, t.MaxEventSize, shared = true, int(at.Limits.Bytes), false
 		case *sdk.SSEClientTransport:
 			t.MaxEventSize = int(at.Limits.Bytes)
 		}
@@ -42,7 +44,7 @@ func (c Connector) Open(ctx context.Context, at source.Place) (source.Conn, erro
 			stop()
 			return nil, w.explain("connect", err)
 		}
-		opened := &conn{session: session, stop: stop, message: message, local: w.next == nil}
+		opened := &conn{session: session, stop: stop, message: message, local: w.next == nil, shared: shared}
 		go func() {
 			_ = session.Wait() // whatever the reason
 			opened.lost.Store(true)
@@ -57,6 +59,7 @@ type conn struct {
 	stop    context.CancelFunc
 	message jsondoc.Limits // the bounds of an answer
 	local   bool           // to a command
+	shared  bool           // the answers of all calls come in one stream, one after the other
 	lost    atomic.Bool
 }
 
@@ -104,7 +107,13 @@ func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error
 	if err != nil {
 		return source.Answer{}, c.failed(ctx, seen, err)
 	}
-	return answerOf(result)
+	answer, err := answerOf(result)
+	if err == nil && c.shared {
+		if err := inflight.From(ctx).Grow(ctx, int64(answer.Size())*inflight.PerByte); err != nil {
+			return source.Answer{}, &source.CallError{Err: err}
+		}
+	}
+	return answer, err
 }
 
 // unsaid is the code of the SDK's own error of a request that HTTP did not deliver.

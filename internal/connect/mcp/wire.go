@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
@@ -73,7 +74,11 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if events {
 		framing = jsondoc.Events
 	}
-	counted := jsondoc.Counted(resp.Body, framing, w.bounds, w.refuse(seen))
+	reserved := struct {
+		io.Reader
+		io.Closer
+	}{inflight.Values(req.Context(), resp.Body), resp.Body}
+	counted := jsondoc.Counted(reserved, framing, w.bounds, w.refuse(seen))
 	resp.Body = counted
 	switch {
 	case open:

@@ -1,8 +1,8 @@
 // Package outbound makes HTTP clients for addresses that tenants name. They reach
 // public addresses, and others only as far as a policy allows, which is checked of
 // the address that is dialled: so a name that resolves to another address later, and a
-// redirect, are covered. They read bodies up to a limit, and send a credential to no host
-// that it is not bound to.
+// redirect, are covered. They read bodies up to a limit, reserve the memory for them (package
+// inflight), and send a credential to no host that it is not bound to.
 package outbound
 
 import (
@@ -19,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 )
 
 // ErrAddress is wrapped by the error of a connection to an address that the policy
@@ -217,6 +219,10 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{inflight.Bytes(req.Context(), resp.Body), resp.Body}
 	if r.o.Limit > 0 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		resp.Body = &limited{ReadCloser: resp.Body, left: r.o.Limit, limit: r.o.Limit}
 	}

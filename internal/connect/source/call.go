@@ -29,6 +29,15 @@ type Answer struct {
 	RequestState  string
 }
 
+// Size returns how many bytes the answer has.
+func (a *Answer) Size() int {
+	n := len(a.Structured) + len(a.InputRequests) + len(a.RequestState)
+	for _, block := range a.Content {
+		n += len(block)
+	}
+	return n
+}
+
 // Conn is a connection to call tools. It may be used concurrently.
 type Conn interface {
 	// Call calls a tool. Its error is a *CallError, or the context's.

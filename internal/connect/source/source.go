@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -417,7 +418,7 @@ func Fetch(client *http.Client, req *http.Request, limit int64) ([]byte, http.He
 	if resp.StatusCode != http.StatusOK {
 		return nil, nil, Refusal(resp.StatusCode, RetryAfter(resp), fmt.Errorf("%s answers %s", req.URL.Redacted(), resp.Status))
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	text, err := io.ReadAll(inflight.Values(req.Context(), io.LimitReader(resp.Body, limit+1)))
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", req.URL.Redacted(), err)

@@ -34,6 +34,7 @@ func sections() []section {
 		{folder: "services/calls", title: "Calls", where: []string{"query"}},
 		{folder: "services/trainer", title: "Trainer", where: []string{"trainer"}},
 		{folder: "internal/access/httpserver", title: "HTTP", where: all},
+		{folder: "internal/kit/inflight", title: "Content under way", where: all},
 		{folder: "internal/server", title: "Process", where: all, only: map[string][]string{"toolstream_freshness_objective_seconds": {"query"}}},
 		{folder: "internal/server/status", title: "Backlog", where: []string{"query"}},
 		{folder: "internal/server/live", title: "Streams of events", where: []string{"query"}},

@@ -3,6 +3,7 @@ package formats
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -106,6 +107,9 @@ type Options struct {
 	Lines    bool        // the input is JSON Lines, regardless of its name and content
 	Kept     bool        // an object in the input has the form of Item.Raw: it is not taken apart
 	Limits   Limits
+
+	Keep   func(io.Reader) io.Reader // wraps the decompressed input; may be nil
+	Passed func()                    // is called when only the yielded items are kept of the input so far; may be nil
 }
 
 // Limits bound the cost of an input. A zero field means its default.

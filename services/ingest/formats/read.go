@@ -58,6 +58,9 @@ func Read(r io.Reader, opt Options) iter.Seq2[Item, *Problem] {
 			}
 			s.in.r, s.in.over = z, errBomb
 		}
+		if opt.Keep != nil {
+			s.in.r = opt.Keep(s.in.r)
+		}
 		in := bufio.NewReaderSize(s.in, sniff)
 		if !opt.Lines && fileKind(opt.Source) != fileLines && isTar(in) {
 			s.archive(in)
@@ -183,6 +186,7 @@ func (s *session) whole(in *bufio.Reader, first byte, kind string, prose bool) {
 		}
 		s.document(node{value: v, text: text}, head{}, false)
 	case first == '{' && s.linesFollow(data):
+		s.opt.Passed = nil // data stays
 		s.lines(bufio.NewReader(bytes.NewReader(data)), 0)
 	case kind == fileProse && s.opt.forced() == "" && !isScalar(data):
 		readText(s, data)

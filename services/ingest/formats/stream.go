@@ -83,6 +83,7 @@ func (s *session) lines(in *bufio.Reader, number int) {
 			s.line = number
 			s.json(line, "", true)
 		}
+		s.passed()
 		switch {
 		case errors.Is(err, errLine):
 			empty = false
@@ -95,6 +96,13 @@ func (s *session) lines(in *bufio.Reader, number int) {
 		case err != nil:
 			s.broken(err)
 		}
+	}
+}
+
+// passed reports that only the yielded items are kept of the input so far.
+func (s *session) passed() {
+	if s.opt.Passed != nil {
+		s.opt.Passed()
 	}
 }
 
@@ -139,6 +147,7 @@ func (s *session) stream(in *bufio.Reader) {
 			return
 		}
 		s.in.piece = s.in.max
+		s.passed()
 		i++
 	}
 	if i == 0 {

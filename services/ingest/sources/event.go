@@ -16,6 +16,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/toolstream/toolstream/internal/access/audit"
+	"github.com/toolstream/toolstream/internal/access/httpserver"
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/internal/kit/identity"
@@ -189,7 +190,10 @@ func (h *handlers) postEvent(ctx context.Context, in *eventInput) (*eventOutput,
 	header := http.Header{}
 	in.hc.EachHeader(header.Add)
 	body, err := io.ReadAll(io.LimitReader(in.hc.BodyReader(), maxEvent+1))
+	full := httpserver.Full(err)
 	switch {
+	case full != nil:
+		return nil, full
 	case err != nil:
 		return nil, huma.Error400BadRequest("the body could not be read")
 	case len(body) > maxEvent:

@@ -138,7 +138,10 @@ func answer(s Source, err error) (*sourceOutput, error) {
 // problem turns an error into an answer (RFC 9457).
 func problem(err error) error {
 	var invalid *schema.Invalid
+	full := httpserver.Full(err)
 	switch {
+	case full != nil:
+		return full
 	case errors.As(err, &invalid):
 		return httpserver.Unprocessable(invalid)
 	case errors.Is(err, errNotFound):

@@ -149,6 +149,8 @@ type fixture struct {
 	s      *Service
 	stop   func()
 	config Config
+
+	connect func(*Deps) // may be nil
 }
 
 // run calls test with a service that runs, in virtual time. The kinds of its sources are
@@ -182,10 +184,14 @@ func (p *fixture) service(shares *Shares) (*Service, func()) {
 	for kind, shop := range p.shops {
 		connectors[kind] = shop
 	}
-	s := New(p.config, Deps{
+	deps := Deps{
 		Index: p.index, Store: p.store, Connectors: connectors, Transports: outbound.NewTransports(outbound.Policy{}), Shares: shares,
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-	})
+	}
+	if p.connect != nil {
+		p.connect(&deps)
+	}
+	s := New(p.config, deps)
 	return s, check.Run(p.t, s.Run)
 }
 

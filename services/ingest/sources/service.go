@@ -22,6 +22,7 @@ import (
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/quota"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/formats"
@@ -74,6 +75,7 @@ type Deps struct {
 	Connectors map[string]source.Connector // by kind
 	Transports *outbound.Transports
 	Shares     *Shares
+	InFlight   *inflight.Budget // nil: no limit
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -101,7 +103,7 @@ func New(cfg Config, deps Deps) *Service {
 	s := &Service{
 		cfg: cfg, dir: dir, crawler: c, shares: deps.Shares, log: deps.Logger, metrics: m,
 		scheduler: &scheduler{dir: dir, deps: workerDeps{
-			crawler: c, metrics: m, log: deps.Logger,
+			crawler: c, metrics: m, log: deps.Logger, inFlight: deps.InFlight,
 			answering: make(chan struct{}, cfg.Parallel), failing: make(chan struct{}, max(1, cfg.Parallel/4)),
 		}, shards: map[int]bool{}, erasing: map[string]bool{}, workers: map[id]*worker{}},
 		hooks: &hooks{dir: dir, places: places, log: deps.Logger, seen: seen, writers: map[id]*eventWriter{}},

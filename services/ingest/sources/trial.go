@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/services/ingest"
 )
 
@@ -68,6 +69,9 @@ func (c *crawler) try(ctx context.Context, i id, rec *record) (Trial, error) {
 	}
 	defer c.hangUp(session)
 	listing, err := session.List(ctx, true)
+	if full := inflight.From(ctx).Refused(); full != nil && err != nil {
+		err = full
+	}
 	if err == nil && private(rec.Spec, listing) {
 		err = errPrivate
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/services/ingest"
 )
 
@@ -46,6 +47,7 @@ type workerDeps struct {
 	*crawler
 	metrics   *metrics
 	log       *slog.Logger
+	inFlight  *inflight.Budget
 	answering chan struct{} // a slot for each look at a source whose last look succeeded
 	failing   chan struct{} // the same for other sources
 }
@@ -227,9 +229,14 @@ func (w *worker) look(ctx context.Context, rec *record) time.Time {
 	}
 	looking, cancel := context.WithTimeoutCause(ctx, w.cfg.Timeout, errSlow)
 	defer cancel()
-	fresh, r, err := w.sync(looking, rec, seen)
+	memory := w.inFlight.Open(w.id.tenant)
+	defer memory.Close()
+	fresh, r, err := w.sync(inflight.With(looking, memory), rec, seen)
 	if ctx.Err() != nil {
 		return time.Time{}
+	}
+	if full := memory.Refused(); full != nil && err != nil {
+		err = &source.RetryError{After: full.After, Err: full}
 	}
 	if looking.Err() != nil && err != nil {
 		err = errors.Join(context.Cause(looking), err)

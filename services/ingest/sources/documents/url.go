@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/services/ingest/formats"
 )
 
@@ -189,7 +190,7 @@ func (r *reading) file(ctx context.Context, at *url.URL) ([]byte, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, r.left+1))
+	text, err := io.ReadAll(inflight.Values(ctx, io.LimitReader(resp.Body, r.left+1)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
