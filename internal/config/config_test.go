@@ -84,6 +84,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		{"limits: {searches: many}\n", `limits.searches: "many"`},
 		{"limits: {requests: [600, a/b=5]}\n", `limits.requests: "a/b=5"`},
 		{"limits: {subject_share: [50, acme=0]}\n", "limits.subject_share: 0 is not 1 to 100"},
+		{"limits: {in_flight: 1000000}\n", "limits.in_flight: 1000000 is less than 67108864"},
 		{"data: \"\"\n", "data is empty"},
 		{"kafka: {session: 10ms}\n", "kafka.session 10ms"},
 		{"query: {rewrite_budget: 1m}\n", "query.rewrite_budget 1m0s"},

@@ -75,7 +75,7 @@ type Limits struct {
 	SubjectShare []string `name:"subject_share" default:"100" help:"percent of each of these limits for a single caller, 1 to 100; all callers without a name count as one"`
 	Tools        []string `name:"tools" default:"0" help:"tools and providers of a tenant; further tools are rejected"`
 	Sources      []string `name:"sources" default:"0" help:"sources of a tenant, including the sources that others name; further sources are refused"`
-	InFlight     int      `name:"in_flight" default:"0" from:"0" help:"memory in bytes for foreign content under way in a process: results of calls, lists of sources, bodies, exports; a tenant has up to half of it, and more waits or gets a 503; 0: half of GOMEMLIMIT, 1 GiB without"`
+	InFlight     int      `name:"in_flight" default:"0" from:"0" help:"memory in bytes for foreign content under way in a process: results of calls, lists of sources, bodies, exports; a tenant has up to half of it, and more waits or gets a 503; 0: half of GOMEMLIMIT, 1 GiB without; at least 64 MiB"`
 }
 
 // Audit configures the audit log, which always has changes and denials.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolstream/toolstream/internal/kit/identity"
+	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/quota"
 )
 
@@ -209,6 +210,9 @@ func (l Limits) validate() error {
 		if percent < 1 || percent > 100 {
 			err = fmt.Errorf("limits.subject_share: %d is not 1 to 100", percent)
 		}
+	}
+	if l.InFlight > 0 && l.InFlight < inflight.Least {
+		err = errors.Join(err, fmt.Errorf("limits.in_flight: %d is less than %d (64 MiB), which an export needs; 0 is the default", l.InFlight, inflight.Least))
 	}
 	return err
 }

@@ -148,12 +148,12 @@ func openLimits(_ context.Context, p *Process) (limits, error) {
 }
 
 // defaultInFlight returns the memory for content under way: half of the limit of the process, which
-// is math.MaxInt64 without GOMEMLIMIT.
+// is math.MaxInt64 without GOMEMLIMIT, and never less than a budget needs.
 func defaultInFlight(limit int64) int64 {
 	if limit == math.MaxInt64 {
 		return 1 << 30
 	}
-	return limit / 2
+	return max(limit/2, inflight.Least)
 }
 
 // openPolicy opens the grants.

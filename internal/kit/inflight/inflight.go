@@ -24,6 +24,8 @@ const (
 	PerValue = 200 // in addition, of JSON that is decoded
 
 	Export = 32 << 20 // an export: a batch of records as it is read, and the next
+
+	Least = 64 << 20 // of a budget: an export has to fit in a share
 )
 
 const (
