@@ -4,13 +4,10 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +16,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/toolstream/toolstream/internal/config"
+	"github.com/toolstream/toolstream/internal/testing/apitest"
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
@@ -28,76 +26,11 @@ const (
 	mostMemory    = 64 << 20 // bytes allocated
 )
 
-// operation is a call of the OpenAPI document.
-type operation struct {
-	method, path string
-	example      string // a body that the schema allows
-}
-
-var variable = regexp.MustCompile(`\{[^}]*\}`)
-
-// operations returns the calls of the OpenAPI document, and those outside of it.
-func operations(f *testing.F, e *Embedded) []operation {
+// operations returns the operations of the OpenAPI document, and an unknown one.
+func operations(f *testing.F, e *Embedded) []apitest.Operation {
 	f.Helper()
-	w := call(e, "", "GET", "/openapi.json", "")
-	var doc struct {
-		Paths map[string]map[string]struct {
-			RequestBody struct {
-				Content map[string]struct{ Schema json.RawMessage }
-			}
-		}
-		Components struct{ Schemas map[string]json.RawMessage }
-	}
-	check.OK(f, json.Unmarshal(w.Body.Bytes(), &doc))
-	all := []operation{{"GET", "/healthz", ""}, {"GET", "/readyz", ""}, {"GET", "/metrics", ""}, {"GET", "/openapi.json", ""}, {"PATCH", "/v1/{id}", ""}}
-	for path, methods := range doc.Paths {
-		for method, op := range methods {
-			o := operation{method: strings.ToUpper(method), path: path}
-			if raw := op.RequestBody.Content["application/json"].Schema; raw != nil {
-				o.example = exampleOf(raw, doc.Components.Schemas, 0)
-			}
-			all = append(all, o)
-		}
-	}
-	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.path+a.method, b.path+b.method) })
-	return all
-}
-
-// exampleOf returns a value that a JSON Schema of the document allows, with every member.
-func exampleOf(raw json.RawMessage, schemas map[string]json.RawMessage, depth int) string {
-	var s struct {
-		Ref        string `json:"$ref"`
-		Type       any
-		Enum       []json.RawMessage
-		Properties map[string]json.RawMessage
-		Items      json.RawMessage
-	}
-	if json.Unmarshal(raw, &s) != nil || depth > 6 {
-		return "null"
-	}
-	if s.Ref != "" {
-		return exampleOf(schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")], schemas, depth+1)
-	}
-	if len(s.Enum) > 0 {
-		return string(s.Enum[0])
-	}
-	switch kind, _ := s.Type.(string); kind {
-	case "object":
-		var members []string
-		for name, member := range s.Properties {
-			key, _ := json.Marshal(name)
-			members = append(members, string(key)+":"+exampleOf(member, schemas, depth+1))
-		}
-		slices.Sort(members)
-		return "{" + strings.Join(members, ",") + "}"
-	case "string":
-		return `"tides"`
-	case "integer", "number":
-		return "1"
-	case "boolean":
-		return "true"
-	}
-	return "[" + exampleOf(s.Items, schemas, depth+1) + "]"
+	all := check.Value(apitest.Operations(call(e, "", "GET", "/openapi.json", "").Body.Bytes()))(f)
+	return append(all, apitest.Operation{Method: "PATCH", Path: "/v1/{id}"})
 }
 
 // No request makes a handler panic, fail, or take more than a second of processor or 64 MB.
@@ -116,7 +49,7 @@ func FuzzHTTP(f *testing.F) {
 	const jsonType = "Content-Type: application/json"
 	for i, op := range all {
 		for _, headers := range []string{"", jsonType, "Content-Type: ", "Content-Type: application/cloudevents-batch+json\nAccept: application/xml"} {
-			for _, body := range []string{"", "{}", "[]", "null", `"`, "[[[[", op.example, manyUnknown} {
+			for _, body := range []string{"", "{}", "[]", "null", `"`, "[[[[", op.Example, manyUnknown} {
 				f.Add(uint8(i), "tides", "", headers, []byte(body))
 			}
 		}
@@ -127,11 +60,11 @@ func FuzzHTTP(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, n uint8, id, query, headers string, body []byte) {
 		op := all[int(n)%len(all)]
-		path := variable.ReplaceAllLiteralString(op.path, id)
+		path := op.Fill(func() string { return id })
 		if _, err := url.Parse(local + path); err != nil {
-			path = variable.ReplaceAllLiteralString(op.path, url.PathEscape(id))
+			path = op.Fill(func() string { return url.PathEscape(id) })
 		}
-		r, err := http.NewRequest(op.method, local+path, bytes.NewReader(body))
+		r, err := http.NewRequest(op.Method, local+path, bytes.NewReader(body))
 		if err != nil {
 			t.Skip(err)
 		}
@@ -149,10 +82,10 @@ func FuzzHTTP(f *testing.F) {
 		took := processor() - begin
 		runtime.ReadMemStats(&after)
 		if w.Code >= 500 {
-			t.Errorf("%s %s: %d %s", op.method, r.URL, w.Code, w.Body)
+			t.Errorf("%s %s: %d %s", op.Method, r.URL, w.Code, w.Body)
 		}
 		if allocated := after.TotalAlloc - before.TotalAlloc; took > mostProcessor || allocated > mostMemory {
-			t.Errorf("%s %s took %s of processor and %d MB", op.method, r.URL, took, allocated>>20)
+			t.Errorf("%s %s took %s of processor and %d MB", op.Method, r.URL, took, allocated>>20)
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
-	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
 	"github.com/toolstream/toolstream/internal/testing/process"
 	"github.com/toolstream/toolstream/pkg/client"
@@ -162,46 +160,14 @@ func BenchmarkManySources(b *testing.B) {
 	silent.follow(b, x, "silent", 0)
 	x.settled(b, "telling", n, sources.Live)
 	x.settled(b, "silent", n, sources.Polling)
-	before, start := cpu(b, x.PID()), time.Now()
+	before, start := x.Processor(b), time.Now()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for b.Loop() {
 		<-tick.C
 	}
-	b.ReportMetric(100*(cpu(b, x.PID())-before).Seconds()/time.Since(start).Seconds(), "%-of-a-processor")
-	b.ReportMetric(resident(b, x.PID()), "MB")
-	b.ReportMetric(float64(files(b, x.PID())), "files")
-}
-
-// resident returns the memory of a process in megabytes.
-func resident(t testing.TB, pid int) float64 {
-	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Skip(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), "VmRSS:")
-	var kilobytes float64
-	check.Value(fmt.Sscan(rest, &kilobytes))(t)
-	return kilobytes / 1024
-}
-
-func files(t testing.TB, pid int) int {
-	t.Helper()
-	all := check.Value(os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)))(t)
-	return len(all)
-}
-
-// cpu returns the processor time that a process has used, in ticks of 10 ms.
-func cpu(t testing.TB, pid int) time.Duration {
-	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Skip(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	var user, system int64
-	fields := strings.Fields(rest)
-	check.Value(fmt.Sscan(fields[11]+" "+fields[12], &user, &system))(t)
-	return time.Duration(user+system) * 10 * time.Millisecond
+	b.ReportMetric(100*(x.Processor(b)-before).Seconds()/time.Since(start).Seconds(), "%-of-a-processor")
+	resident, _ := x.Resident(b)
+	b.ReportMetric(float64(resident)/1e6, "MB")
+	b.ReportMetric(float64(x.Files(b)), "files")
 }
