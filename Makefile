@@ -100,7 +100,7 @@ integration: provision ## tests with one Kafka, NATS and Weaviate for all of the
 # A full disk is a small one of its own, where mounting is permitted. The metrics are
 # compared with trec_eval's own code, in a Python environment outside of the checkout.
 TREC := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/trec-0.5.11
-campaign: ## crashes, damage, full disks, the chart on a control plane, a language model, ONNX models, fuzzing, all documents: an hour
+campaign: ## crashes, damage, attacks, full disks, the chart on a control plane, a language model, ONNX models, fuzzing, all documents: an hour
 	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp agents clients console registry identity keycloak kubernetes promtool llama
 	@"$(TREC)/bin/python" -c 'import pytrec_eval' 2>/dev/null || { python3 -m venv --clear "$(TREC)" && \
 	  "$(TREC)/bin/pip" install --quiet pytrec-eval-terrier==0.5.11 numpy==2.4.6 scipy==1.17.1; }

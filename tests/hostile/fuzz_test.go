@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/testing/apitest"
 	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/testing/level"
@@ -166,9 +167,9 @@ func (f *fuzzer) changed(v any, depth int) string {
 	var parts []string
 	switch v := v.(type) {
 	case map[string]any:
-		for name, member := range sorted(v) {
+		for _, name := range jsondoc.Keys(v) {
 			if key, _ := json.Marshal(name); f.IntN(4) > 0 {
-				parts = append(parts, string(key)+":"+f.changed(member, depth+1))
+				parts = append(parts, string(key)+":"+f.changed(v[name], depth+1))
 			}
 		}
 		if f.IntN(12) == 0 {
@@ -185,22 +186,6 @@ func (f *fuzzer) changed(v any, depth int) string {
 	}
 	raw, _ := json.Marshal(v)
 	return string(raw)
-}
-
-// sorted yields the members of an object in the order of their names.
-func sorted(object map[string]any) func(yield func(string, any) bool) {
-	return func(yield func(string, any) bool) {
-		names := []string{}
-		for name := range object {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			if !yield(name, object[name]) {
-				return
-			}
-		}
-	}
 }
 
 // wire is a connection that is used until the server closes it.

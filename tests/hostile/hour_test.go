@@ -208,7 +208,9 @@ func (a *attacker) alone(t *testing.T, kinds []kind, p *report, seed uint64) {
 		a.ResetPeak(t)
 		before, _ := a.Resident(t)
 		used := a.Processor(t)
-		r := p.run(t.Context(), k, uint64(i), seed)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*holdAtMost)
+		r := p.run(ctx, k, uint64(i), seed)
+		cancel()
 		_, peak := a.Resident(t)
 		r.processor, r.memory = a.Processor(t)-used, peak-before
 	}
@@ -274,17 +276,19 @@ func TestUnreadSocketsKeepNobodyOut(t *testing.T) {
 	nobody := client.Client{Server: a.Process.Client.Server, HTTP: a.Process.Client.HTTP}
 	for round := range 3 {
 		came := a.sockets(t.Context(), random(seed, uint64(round)), func() {
+			ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+			defer cancel()
 			for range 20 {
 				begin := time.Now()
-				body, _, err := nobody.Send(t.Context(), http.MethodGet, "/healthz", nil, "", nil)
+				body, _, err := nobody.Send(ctx, http.MethodGet, "/healthz", nil, "", nil)
 				if err == nil {
 					err = discard(body)
 				}
-				_, searched := a.honest[0].Search(t.Context(), schema.SearchRequest{Query: "high water"})
+				_, searched := a.honest[0].Search(ctx, schema.SearchRequest{Query: "high water"})
 				a.leave() // the next search is on a new connection
-				_, refused := nobody.Search(t.Context(), schema.SearchRequest{Query: "high water"})
+				_, refused := nobody.Search(ctx, schema.SearchRequest{Query: "high water"})
 				if err != nil || searched != nil || outcome(refused) != "401" {
-					t.Errorf("after %s: /healthz %v, a search with a token %v, without %v", time.Since(begin), err, searched, refused)
+					t.Fatalf("after %s: /healthz %v, a search with a token %v, without %v", time.Since(begin), err, searched, refused)
 				}
 			}
 			t.Log(a.size(t))
