@@ -51,7 +51,7 @@ func newStrangers(t *testing.T) *strangers {
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(func() {
 		for _, server := range []*httptest.Server{s.Server, s.elsewhere} {
-			_ = server.Listener.Close() // those that follow would connect again
+			_ = server.Listener.Close() // a client that follows would connect again
 			server.CloseClientConnections()
 			server.Close()
 		}

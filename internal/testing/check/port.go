@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Ports of FreePort lie below the range from which the system gives ports, and below the ports of
+// Ports of FreePort are below the system's range of ephemeral ports and the ports of
 // internal/testing/servers.
 const (
 	lowestPort = 10_000
@@ -15,8 +15,8 @@ const (
 	portTries  = 100
 )
 
-// FreePort returns a port of loopback at which nothing listens, and which the system gives to
-// nothing that asks for any port.
+// FreePort returns a free port of loopback. The system does not give it to others, as it does with
+// ephemeral ports.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	var err error
