@@ -143,8 +143,8 @@ func (f *feed) watch(ctx context.Context) {
 		case <-f.poll:
 			next = time.Time{}
 		case <-tick.C:
-			f.publishTools()
 		}
+		f.publishTools() // before a poll, which may take a while
 	}
 }
 

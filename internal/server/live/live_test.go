@@ -237,7 +237,7 @@ func TestAStoreThatDoesNotAnswerHoldsNoChangesBack(t *testing.T) {
 		l := listen(t, w.hub(), "ann", identity.Admin)
 		synctest.Wait()
 		w.change("acme", changed("rain", 1, nil, tool("rain", "weather")))
-		time.Sleep(pollWithin + 2*toolsEvery)
+		time.Sleep(pollWithin + 2*toolsEvery + 1) // behind the tick
 		synctest.Wait()
 		if got := heard(l); !slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, "tools ") }) {
 			t.Errorf("heard %q", got)
