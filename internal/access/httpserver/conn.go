@@ -35,6 +35,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	boundUnsent(c)
 	own := &conn{Conn: c}
 	if displaced := l.all.add(own); displaced != nil {
 		_ = displaced.Close() // its client may have left
