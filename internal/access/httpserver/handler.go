@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -84,10 +83,7 @@ func holdMemory(b *inflight.Budget, next http.Handler) http.Handler {
 		defer hold.Close()
 		r = r.WithContext(inflight.With(r.Context(), hold))
 		if r.URL.Path == MCPPath {
-			r.Body = struct {
-				io.Reader
-				io.Closer
-			}{inflight.Decoded(r.Context(), r.Body), r.Body}
+			r.Body = inflight.Decoded(r.Context(), r.Body)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -74,11 +74,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if events {
 		framing = jsondoc.Events
 	}
-	reserved := struct {
-		io.Reader
-		io.Closer
-	}{inflight.Values(req.Context(), resp.Body), resp.Body}
-	counted := jsondoc.Counted(reserved, framing, w.bounds, w.refuse(seen))
+	counted := jsondoc.Counted(inflight.Values(req.Context(), resp.Body), framing, w.bounds, w.refuse(seen))
 	resp.Body = counted
 	switch {
 	case open:

@@ -219,10 +219,7 @@ func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{inflight.Bytes(req.Context(), resp.Body), resp.Body}
+	resp.Body = inflight.Bytes(req.Context(), resp.Body)
 	if r.o.Limit > 0 && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		resp.Body = &limited{ReadCloser: resp.Body, left: r.o.Limit, limit: r.o.Limit}
 	}

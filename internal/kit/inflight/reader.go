@@ -61,6 +61,14 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the content, if it can be closed. The memory stays reserved until the Hold closes.
+func (r *Reader) Close() error {
+	if c, ok := r.Reader.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
 // Dropped gives the memory back: the content so far is not kept any more.
 func (r *Reader) Dropped() {
 	r.hold.Shrink(r.has)
