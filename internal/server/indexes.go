@@ -9,6 +9,7 @@ import (
 	"github.com/toolstream/toolstream/internal/server/reindex"
 	"github.com/toolstream/toolstream/internal/server/status"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // planFile is the file of the plan of index versions, in a process that has peers.
@@ -18,11 +19,16 @@ const planFile = "plan.json"
 // was searched last. The trainer alone needs no model.
 func openIndexes(ctx context.Context, p *Process) (*reindex.Manager, error) {
 	c := reindex.Config{
-		Settings: p.cfg, Embeds: p.runs(EmbedderService), Searches: p.runs(QueryService), Shared: p.distributed,
+		Settings: p.cfg, Embeds: p.runs(EmbedderService), Searches: p.runs(QueryService),
 		Bus: theBus.get(p), Plans: theStore.get(p), Vectors: theWeaviate.get(p), Logger: p.log, Metrics: p.metrics, Traces: theTraces.get(p).Provider(),
 	}
 	if p.distributed {
+		conn := theConn.get(p)
 		c.File = planFile
+		c.Repeat = func(ctx context.Context, ref schema.Ref) error {
+			_, err := natsadapter.Ask(ctx, conn, p.subject(repeatSubject)+"."+ref.Tenant, []byte(events.Key(ref)))
+			return err
+		}
 	}
 	m := reindex.New(c)
 	p.closes(m)

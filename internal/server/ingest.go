@@ -22,7 +22,9 @@ import (
 	"github.com/toolstream/toolstream/internal/connect/mcp"
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/pkg/events"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/ingest"
 	"github.com/toolstream/toolstream/services/ingest/sources"
 	"github.com/toolstream/toolstream/services/ingest/sources/documents"
@@ -63,6 +65,27 @@ func openAcceptance(_ context.Context, p *Process) (*ingest.Service, error) {
 	})
 	p.erases(func(_ context.Context, f tenants.Fence) error { service.Erase(f.Tenant, erasedThrough(f)); return nil })
 	return service, nil
+}
+
+// answerRepeats has the newest change of an entity published again when a query replica asks for
+// it. Each request reaches one process.
+func answerRepeats(_ context.Context, p *Process) (none, error) {
+	service := theAcceptance.get(p)
+	c := natsadapter.Config{
+		Name: "toolstream-ingest", Version: p.version, Subject: p.subject(repeatSubject), Logger: p.log,
+		Description: "Publishes the newest change of a tool or provider again.",
+	}
+	p.starts(c.Name, natsadapter.NewService(c, theConn.get(p), func(ctx context.Context, caller identity.Caller, key []byte) ([]byte, error) {
+		ref, err := events.ParseKey(string(key))
+		if err == nil && ref.Tenant != caller.Tenant {
+			err = &schema.Invalid{Path: "/tenant", Value: schema.Quote(ref.Tenant), Reason: "must be the tenant of the subject"}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return nil, service.Repeat(ctx, ref)
+	}).Run)
+	return none{}, nil
 }
 
 // sourcesBucket is the bucket of sources.

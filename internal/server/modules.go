@@ -66,6 +66,7 @@ const (
 	theDeadLetters   key[*deadletter.Store]    = "dead letters"
 	theRevisions     key[*natsadapter.History] = "revisions"
 	theAcceptance    key[*ingest.Service]      = "acceptance"
+	theRepeats       key[none]                 = "repeats"
 	theSourceShares  key[*sources.Shares]      = "source shares"
 	theSources       key[*sources.Service]     = "sources"
 	theRewriter      key[search.Rewriter]      = "rewriter"
@@ -115,7 +116,7 @@ func table() []module {
 		row(theWeaviate, usesWeaviate, openWeaviate),
 		row(theLLM, usesLLM, openLLM),
 		row(thePolicy, authenticates, openPolicy, theStore), // above the indexes, so that an erased tenant's tools go before its grants: without grants every caller finds them
-		row(theIndexes, always, openIndexes, theBus, theStore, theTraces, optional{thePeers}, optional{theWeaviate}),
+		row(theIndexes, always, openIndexes, theBus, theConn, theStore, theTraces, optional{thePeers}, optional{theWeaviate}),
 
 		row(theTrainerTurn, embedded, alone),
 		row(theTrainerTurn, distributed, openTrainerTurn, theStore),
@@ -124,6 +125,7 @@ func table() []module {
 		row(theDeadLetters, always, openDeadLetters, theBus),
 		row(theRevisions, always, openRevisions, theConn),
 		row(theAcceptance, runs(IngestService), openAcceptance, theBus, theLimits),
+		row(theRepeats, distributed, answerRepeats, theConn, theAcceptance),
 		row(theSourceShares, distributed, openSourceShares, theConn),
 		row(theSources, runs(IngestService), openSources, theConn, theLimits, theAcceptance, optional{theSourceShares}),
 		row(theSources, runsWithout(IngestService), watchSources, theConn),
@@ -148,7 +150,7 @@ func table() []module {
 
 		row(theTenantBuckets, always, openTenantBuckets, theConn),
 		row(theTenants, always, openTenants, theBus, theStore, theFences, theTenantBuckets, theRevisions, theAcceptance, theSources, optional{thePeers}, optional{theWeaviate}),
-		row(theIngest, always, openIngest, theBus, theAudit, theDeadLetters, theRevisions, theAcceptance, theSources, theTenants, optional{theJetStream}),
+		row(theIngest, always, openIngest, theBus, theAudit, theDeadLetters, theRevisions, theAcceptance, theSources, theTenants, optional{theRepeats}, optional{theJetStream}),
 
 		row(theErasure, always, eraseTenants, theStore, theFences),
 		row(theHTTP, always, openHTTP, theTraces, theTransport, theCredentials, theLimits, theFences, optional{theAudit}),

@@ -63,10 +63,11 @@ func (permanentTurn) Run(ctx context.Context, work func(context.Context) error) 
 	return work(ctx)
 }
 
-// The subjects of services, after the prefix.
+// The subjects of services, after the prefix. Callers use the first two, services the third.
 const (
 	searchSubject = "search"
 	embedSubject  = "embed"
+	repeatSubject = "repeat"
 )
 
 // answers adds a NATS service.

@@ -75,7 +75,7 @@ const (
 	HeaderOp          = "op"
 	HeaderRefresh     = "refresh"   // on tools.raw: standardize again; the value says why
 	HeaderErased      = "erased"    // the erased tenant, on records that replace its records
-	HeaderRefreshed   = "refreshed" // after tools.raw: the tool was standardized again, and could be searched before
+	HeaderRefreshed   = "refreshed" // the record was published or standardized again, and the tool could be searched before
 )
 
 // providerMark separates the key spaces of providers and tools. It is a control

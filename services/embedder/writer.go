@@ -11,6 +11,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sourcegraph/conc"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
@@ -43,10 +44,10 @@ type WriterDeps struct {
 	Publisher    stream.Publisher // of dead letters
 	Searched     func() bool      // reports whether searches use the index: no other index is fresh; nil: they do
 
-	// Observe receives the last record of each key in a batch, and whether it is
-	// older than the index's version, by Newest. Both are optional.
-	Observe func(key string, older bool)
-	Newest  func(schema.Ref) (v schema.Version, deleted, known bool)
+	// Repeat has the newest change of an entity published again once an older one, by Newest,
+	// follows it. Both are optional.
+	Repeat func(context.Context, schema.Ref) error
+	Newest func(schema.Ref) (v schema.Version, deleted, known bool)
 
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -57,6 +58,7 @@ type WriterDeps struct {
 type IndexWriter struct {
 	deps      WriterDeps
 	topic     events.Topic
+	order     *order // nil without Repeat
 	tail      *stream.Tail[events.Change]
 	freshness prometheus.Histogram
 	lag       prometheus.Histogram
@@ -74,6 +76,9 @@ func NewIndexWriter(deps WriterDeps) *IndexWriter {
 			"Time from the acceptance of a change until searches find it.", freshnessBounds()),
 		lag: on.NewHistogram("toolstream_source_lag_seconds",
 			"Time from the detection of a change at a source until searches find it.", freshnessBounds()),
+	}
+	if deps.Repeat != nil {
+		w.order = newOrder(deps.Repeat, deps.Logger)
 	}
 	w.tail = stream.NewTail(stream.Sink[events.Change]{
 		Name: events.Numbered(WriterName, version), Topic: w.topic, Apply: w.apply, Traced: true,
@@ -104,6 +109,13 @@ func (w *IndexWriter) Run(ctx context.Context) error {
 	}, backoff.WithContext(pace, ctx))
 	if err != nil {
 		return stream.OrDone(ctx, err)
+	}
+	if w.order != nil {
+		var asking conc.WaitGroup
+		defer asking.Wait()
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		asking.Go(func() { w.order.run(ctx) })
 	}
 	return w.tail.Run(ctx, from)
 }
@@ -140,15 +152,8 @@ func (w *IndexWriter) apply(ctx context.Context, records []stream.Record[events.
 			return fmt.Errorf("forget old deletes: %w", err)
 		}
 	}
-	if w.deps.Observe != nil {
-		last := map[schema.Ref]schema.Version{}
-		for _, c := range changes {
-			last[c.Ref] = c.Version
-		}
-		for ref, v := range last {
-			newest, _, known := w.deps.Newest(ref)
-			w.deps.Observe(events.Key(ref), known && newest.Newer(v))
-		}
+	if w.order != nil {
+		w.checkOrder(records)
 	}
 	w.observe(records)
 	return nil

@@ -2,6 +2,7 @@ package embedder
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"sync"
@@ -181,41 +182,56 @@ func newestOf(changes []events.Change, id string) schema.Version {
 	return v
 }
 
-// A produce that was repeated over another connection, or a second writer, may put an
-// older change behind a newer one. Compaction keeps the older one then; an index that is
-// built anew has to come to the newer one all the same.
-func TestAnIndexBuiltAnewHasTheNewestChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bus, s := streamtest.NewBus(), newShelf()
-		bus.KeepAll()
-		deps := stream.Deps{Follower: bus, Publisher: bus, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
-		repairer := stream.NewRepairer(deps, events.ToolsRaw, events.ToolsStandardized, events.ToolsEmbedded)
-		check.Run(t, repairer.Run)
-		write(t, bus, s, WriterDeps{Observe: repairer.Observe, Newest: func(ref schema.Ref) (schema.Version, bool, bool) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			v := newestOf(s.changes, ref.ID)
-			return v, false, !v.IsZero()
-		}})
-		newer, older := upsert("a", 2, weather()), upsert("a", 1, weather())
-		topics := []events.Topic{events.ToolsRaw, events.ToolsStandardized, events.ToolsEmbedded}
-		for _, topic := range topics {
-			for _, c := range []events.Change{newer, upsert("b", 1, weather()), older} {
-				check.OK(t, bus.Publish(t.Context(), message(t, topic, c)))
-			}
-		}
-		time.Sleep(2 * time.Minute)
-		for _, topic := range topics {
-			if n := len(bus.Published(topic)); n != 4 {
-				t.Errorf("%d records were published to %s, want one more than 3", n, topic)
-			}
-		}
-		bus.Compact()
-		anew := newShelf()
-		write(t, bus, anew, WriterDeps{})
-		synctest.Wait()
-		if v := newestOf(anew.changes, "a"); v != newer.Version {
-			t.Errorf("the index that was built anew holds %+v, want %+v", v, newer.Version)
-		}
-	})
+// An older change behind a newer one is asked for once, until it succeeds. What the bus puts right
+// by itself, another edition, and what compaction may have reached are not.
+func TestTheWriterAsksForTheNewestChange(t *testing.T) {
+	newer, older := upsert("a", 2, weather()), upsert("a", 1, weather())
+	edition := newer
+	edition.Edition = 5
+	for name, tc := range map[string]struct {
+		changes []events.Change
+		late    bool // the writer reads them after a day
+		fails   int
+		asked   int
+	}{
+		"in order":        {[]events.Change{older, newer}, false, 0, 0},
+		"older last":      {[]events.Change{newer, upsert("b", 1, weather()), older}, false, 0, 1},
+		"put right":       {[]events.Change{newer, older, newer}, false, 0, 0},
+		"another edition": {[]events.Change{edition, newer}, false, 0, 0},
+		"fails":           {[]events.Change{newer, older}, false, 2, 3},
+		"a day ago":       {[]events.Change{newer, older}, true, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bus, s := streamtest.NewBus(), newShelf()
+				bus.KeepAll()
+				for _, c := range tc.changes {
+					check.OK(t, bus.Publish(t.Context(), message(t, events.ToolsEmbedded, c)))
+				}
+				if tc.late {
+					time.Sleep(stream.CompactionLag)
+				}
+				asked := 0
+				write(t, bus, s, WriterDeps{
+					Repeat: func(_ context.Context, ref schema.Ref) error {
+						if asked++; ref != newer.Ref || asked <= tc.fails {
+							return errors.New(ref.ID)
+						}
+						return nil
+					},
+					Newest: func(ref schema.Ref) (schema.Version, bool, bool) {
+						s.mu.Lock()
+						defer s.mu.Unlock()
+						v := newestOf(s.changes, ref.ID)
+						return v, false, !v.IsZero()
+					},
+				})
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				if asked != tc.asked {
+					t.Errorf("asked %d times, want %d", asked, tc.asked)
+				}
+			})
+		})
+	}
 }

@@ -14,6 +14,7 @@ type metrics struct {
 	duration   prometheus.Histogram
 	failures   prometheus.Counter
 	unreadable prometheus.Counter
+	repeated   prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, known func() int, ready func() bool) *metrics {
@@ -33,6 +34,7 @@ func newMetrics(reg prometheus.Registerer, known func() int, ready func() bool) 
 			prometheus.ExponentialBuckets(0.0005, 3, 10)),
 		failures:   on.NewCounter("toolstream_ingest_commit_failures_total", "Commits that the bus did not confirm."),
 		unreadable: on.NewCounter("toolstream_ingest_unreadable_records_total", "Records on tools.raw that cannot be read as a change."),
+		repeated:   on.NewCounter("toolstream_order_repairs_total", "Changes that were published again because an older change of the same entity followed them."),
 	}
 }
 

@@ -142,7 +142,7 @@ func attack(t *testing.T, caller, trainer *nats.Conn) {
 	for _, subject := range []string{
 		"$KV.toolstream_weights.weights.live.of-the-caller", "$JS.API.STREAM.PURGE.KV_toolstream_weights", "$JS.API.STREAM.DELETE.KV_toolstream_weights",
 		"$JS.API.DIRECT.GET.KV_toolstream_weights.$KV.toolstream_weights.index.plan", "$JS.API.STREAM.LIST", "$JS.API.INFO", "$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO", "$SRV.PING",
-		"toolstream.search.team-a.planner", "toolstream.search.team-b", "toolstream.search.default", "toolstream.search.team-b.ann", "toolstream.embed.team-b", "toolstream.processes", "_INBOX.x", "toolstream.search.*",
+		"toolstream.search.team-a.planner", "toolstream.search.team-b", "toolstream.search.default", "toolstream.search.team-b.ann", "toolstream.embed.team-b", "toolstream.repeat.team-a", "toolstream.processes", "_INBOX.x", "toolstream.search.*",
 	} {
 		msg, err := caller.Request(subject, []byte(mine), 100*time.Millisecond)
 		if err == nil {

@@ -8,7 +8,7 @@ import (
 
 // Republish implements stream.Republisher. Kafka cannot compare as it stores. A newer record of
 // the key that arrives between the check and the write ends up before m, as with any two
-// concurrent writes: stream.Repairer repairs that.
+// concurrent writes: the index writer finds that.
 func (b *Bus) Republish(ctx context.Context, m stream.Message) (bool, error) {
 	if !m.Topic.Compacted() {
 		return true, b.Publish(ctx, m)

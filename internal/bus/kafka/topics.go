@@ -11,6 +11,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
@@ -27,10 +28,6 @@ const (
 // nullRetention is how long a null of a compacted topic stays, in milliseconds: readers that
 // were away have a week to come back and see it.
 const nullRetention = 7 * 24 * 60 * 60 * 1000
-
-// repairTime is how long compaction leaves a record in place, in milliseconds: for a day,
-// stream.Repairer can publish the newest record of a key again if an older one follows it.
-const repairTime = 24 * 60 * 60 * 1000
 
 // TopicSpec is how a topic has to be.
 type TopicSpec struct {
@@ -88,7 +85,7 @@ func (c Config) spec(t events.Topic) TopicSpec {
 	if t.Compacted() {
 		settings[cleanupPolicy] = "compact"
 		settings[deleteRetention] = strconv.Itoa(nullRetention)
-		settings[minCompactionLag] = strconv.Itoa(repairTime)
+		settings[minCompactionLag] = strconv.FormatInt(stream.CompactionLag.Milliseconds(), 10)
 	} else {
 		settings[cleanupPolicy] = "delete"
 		settings[retentionMillis] = strconv.FormatInt(c.Retention.Milliseconds(), 10)

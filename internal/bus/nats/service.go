@@ -270,6 +270,22 @@ func (s *Service) refuse(req micro.Request, status int, detail string, more ...s
 	s.send(&nats.Msg{Subject: req.Reply(), Data: body, Header: header})
 }
 
+// Ask sends a request to a service and returns its answer. A refusal is an error with its detail.
+func Ask(ctx context.Context, conn *nats.Conn, subject string, request []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer, err := conn.RequestWithContext(ctx, subject, request)
+	if err != nil {
+		return nil, fmt.Errorf("nats: ask %s: %w", subject, err)
+	}
+	if answer.Header.Get(micro.ErrorCodeHeader) == "" {
+		return answer.Data, nil
+	}
+	p := problem{Detail: answer.Header.Get(micro.ErrorHeader)}
+	_ = json.Unmarshal(answer.Data, &p) // else the header says it
+	return nil, fmt.Errorf("nats: ask %s: %s", subject, p.Detail)
+}
+
 func statusOf(err error) int {
 	var invalid *schema.Invalid
 	switch {

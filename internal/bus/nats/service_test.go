@@ -131,6 +131,25 @@ func TestErrorsCarryAStatus(t *testing.T) {
 	}
 }
 
+func TestAskReturnsWhyItWasRefused(t *testing.T) {
+	nc := connect(t)
+	serve(t, nc, func(ctx context.Context, caller identity.Caller, request []byte) ([]byte, error) {
+		if len(request) == 0 {
+			return nil, errors.New("nothing to echo")
+		}
+		return echo(ctx, caller, request)
+	})
+	if answer, err := Ask(t.Context(), nc, asked, []byte("x")); err != nil || string(answer) != "default: x" {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if answer, err := Ask(t.Context(), nc, asked, nil); err == nil || !strings.Contains(err.Error(), "nothing to echo") {
+		t.Errorf("refused: %s, %v", answer, err)
+	}
+	if _, err := Ask(t.Context(), nc, "toolstream.nobody", nil); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("nobody answers: %v", err)
+	}
+}
+
 func TestAServiceIsIntactAfterAReconnect(t *testing.T) {
 	s := startServer(t, server.Options{})
 	g := newGate(t, s.Addr().String())

@@ -70,11 +70,3 @@ func newMetrics(stage string, reg prometheus.Registerer) *metrics {
 	}
 	return m
 }
-
-// newRepairs is the counter of a Repairer.
-func newRepairs(reg prometheus.Registerer) prometheus.Counter {
-	return promauto.With(reg).NewCounter(prometheus.CounterOpts{
-		Name: "toolstream_order_repairs_total",
-		Help: "Changes that were published again because an older change of the same entity followed them.",
-	})
-}

@@ -14,6 +14,10 @@ import (
 	"github.com/toolstream/toolstream/pkg/events"
 )
 
+// CompactionLag is how long compaction leaves a record of a topic that several processes write in
+// place: until then the newest record of a key can be published again if an older one follows it.
+const CompactionLag = 24 * time.Hour
+
 // Message is one record on the bus.
 type Message struct {
 	Topic   events.Topic

@@ -214,8 +214,8 @@ func (w *worker) deadLetter(m Message, err error, attempts int) events.DeadLette
 	}
 }
 
-// Deps are the dependencies of a Loop, a Tail or a Repairer. A Loop reads through Groups, the
-// others through Follower. With Traces, the traces of records continue.
+// Deps are the dependencies of a Loop or a Tail. A Loop reads through Groups, a Tail through
+// Follower. With Traces, the traces of records continue.
 type Deps struct {
 	Groups     Groups
 	Follower   Follower

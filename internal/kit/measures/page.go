@@ -38,7 +38,7 @@ func sections() []section {
 		{folder: "internal/server", title: "Process", where: all, only: map[string][]string{"toolstream_freshness_objective_seconds": {"query"}}},
 		{folder: "internal/server/status", title: "Backlog", where: []string{"query"}},
 		{folder: "internal/server/live", title: "Streams of events", where: []string{"query"}},
-		{folder: "internal/bus/stream", title: "Stages", where: all, only: map[string][]string{"toolstream_order_repairs_total": {"query"}}},
+		{folder: "internal/bus/stream", title: "Stages", where: all},
 		{folder: "internal/access/audit", title: "Audit log", where: []string{"ingest", "query", "trainer"}},
 		{folder: "internal/changes/deadletter", title: "Dead letters", where: []string{"ingest", "query"}},
 		{folder: "internal/models/llm", title: "Language model", where: []string{"standardizer", "query"}, when: "only with a language model (`llm.base_url`)"},

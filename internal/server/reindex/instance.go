@@ -140,17 +140,10 @@ func (in *Instance) openIndex(ctx context.Context, c Config, isLive func(*Instan
 		return &otherModelError{in.Version, in.model}
 	}
 	in.writes = &pausedIndex{Index: in.Index}
-	deps := embedder.WriterDeps{
+	in.writer = embedder.NewIndexWriter(embedder.WriterDeps{
 		IndexVersion: in.Number, Index: in.writes, Searched: func() bool { return isLive(in) }, Follower: c.Bus, Publisher: c.Bus,
-		Logger: c.Logger, Registerer: in.registerer(), Traces: c.Traces,
-	}
-	if c.Shared {
-		repairer := stream.NewRepairer(stream.Deps{Follower: c.Bus, Publisher: c.Bus, Logger: c.Logger, Registerer: in.registerer()},
-			events.ToolsRaw, events.ToolsStandardized, events.Embedded(in.Number))
-		deps.Observe, deps.Newest = repairer.Observe, in.Index.Version
-		in.services = append(in.services, lifecycle.Service{Name: "order repair", Run: repairer.Run})
-	}
-	in.writer = embedder.NewIndexWriter(deps)
+		Repeat: c.Repeat, Newest: in.Index.Version, Logger: c.Logger, Registerer: in.registerer(), Traces: c.Traces,
+	})
 	in.services = append(in.services, lifecycle.Service{Name: "index writer", Run: in.writer.Run})
 	return nil
 }

@@ -53,7 +53,6 @@ type Config struct {
 	Settings config.Config
 	Embeds   bool // documents and queries
 	Searches bool // so it has indexes
-	Shared   bool // other processes write to the bus, too
 
 	Bus     Bus
 	Plans   Bucket
@@ -62,6 +61,10 @@ type Config struct {
 	Logger  *slog.Logger
 	Metrics *prometheus.Registry // of the process
 	Traces  trace.TracerProvider
+
+	// Repeat has the newest change of an entity published again; nil: no other process writes to
+	// the bus.
+	Repeat func(context.Context, schema.Ref) error
 }
 
 // searchesWeaviate reports whether searches find vectors in Weaviate, so that the index of
