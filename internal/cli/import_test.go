@@ -237,7 +237,10 @@ func TestStandardInputIsInterrupted(t *testing.T) {
 // The server answers for the first of very many rejected documents, and counts the others.
 func TestImportCountsWhatIsRejectedWithoutAnAnswer(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/tools:batch", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /v1/tools:batch", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("answer_all") != "true" {
+			t.Error("sync and wait need all ids")
+		}
 		w.Write([]byte(`{"line":1,"id":"a","provider":"p","state":"accepted","revision":8}
 {"line":2,"id":"b","state":"rejected","reason":"required"}
 {"summary":{"start":5,"rejected":3,"unshown":2}}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -27,11 +28,12 @@ const (
 )
 
 type batchInput struct {
-	Provider string `query:"provider" doc:"Id of the owner, whatever the documents say."`
-	TakeOver bool   `query:"take_over" doc:"Accept tools of another provider or of a source, and change their owner."`
-	Sync     bool   `query:"sync" doc:"Delete the tools of the batch's providers that it does not hold. Nothing is deleted if an item without an id was rejected."`
-	Format   string `query:"format" doc:"Format of the document; recognised by default."`
-	Source   string `query:"source" doc:"File name or address of the body, to recognise the format and the provider."`
+	Provider  string `query:"provider" doc:"Id of the owner, whatever the documents say."`
+	TakeOver  bool   `query:"take_over" doc:"Accept tools of another provider or of a source, and change their owner."`
+	Sync      bool   `query:"sync" doc:"Delete the tools of the batch's providers that it does not hold. Nothing is deleted if an item without an id was rejected."`
+	Format    string `query:"format" doc:"Format of the document; recognised by default."`
+	Source    string `query:"source" doc:"File name or address of the body, to recognise the format and the provider."`
+	AnswerAll bool   `query:"answer_all" doc:"Answer every tool that is not rejected, for clients that read while they send."`
 }
 
 func (h *handlers) batchRoute() {
@@ -41,7 +43,7 @@ func (h *handlers) batchRoute() {
 		Summary: "Add, replace and delete many tools and providers",
 		Description: "The body is JSON Lines, one document or envelope a line, or one whole document: an OpenAPI document, a tools/list answer, an array. " +
 			`An envelope is {"id", "provider"?, "kind"?, "op"?, "source_version"?, "document"}. ` +
-			"The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; only the first 1000 rejected tools have an object; " +
+			"The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; only the first 1000 rejected tools have an object, and without answer_all the first 1000 others; " +
 			`then one for each tool that sync deleted; at last {"summary": {...}} with the counts. ` +
 			"Answers come while the body is still being read. An answer without a summary was cut off; a summary with an error says that what has no answer is to be sent again.",
 		RequestBody: rawBody(), Errors: writeErrors(),
@@ -54,12 +56,14 @@ func (h *handlers) batchRoute() {
 func (h *handlers) batch(ctx context.Context, in *batchInput) (*huma.StreamResponse, error) {
 	t := identity.From(ctx).Tenant
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		w := &lineWriter{hc: hc, out: bufio.NewWriter(hc.BodyWriter())}
+		w := &lineWriter{hc: hc, early: earlyAnswers, all: in.AnswerAll}
+		w.out = bufio.NewWriter(w)
 		w.lines = json.NewEncoder(w.out)
 		if rw, ok := hc.BodyWriter().(http.ResponseWriter); ok {
 			w.controller = http.NewResponseController(rw)
 		}
 		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver}), out: w}
+		c.batch.answerAll = in.AnswerAll
 		if err := c.finish(c.read(hc, in)); err != nil {
 			writeProblem(h.api, hc, err)
 		}
@@ -156,6 +160,7 @@ func (c *chunks) flush() error {
 			c.outcomes[c.at[i]] = o
 		}
 	}
+	c.batch.full = c.out.held.Len() >= heldAnswers
 	c.out.write(c.batch.shown(c.outcomes))
 	c.items, c.at, c.outcomes, c.size = nil, nil, nil, 0
 	if c.pieces {
@@ -167,12 +172,13 @@ func (c *chunks) flush() error {
 // finish deletes the missing tools of a sync and answers with the summary. An
 // error, of the body or of that, is returned if nothing was answered yet.
 func (c *chunks) finish(err error) error {
+	c.out.release()
 	if err == nil {
 		deleted, failure := c.batch.Finish(c.ctx)
 		if failure != nil {
 			err = c.s.failed(failure)
 		}
-		c.out.write(c.batch.shown(deleted))
+		c.out.write(deleted)
 	}
 	if err != nil && !c.out.started {
 		return err
@@ -187,13 +193,39 @@ func (c *chunks) finish(err error) error {
 	return nil
 }
 
+// Answers that a client does not read while it sends wait in the kernel, which takes little more
+// than earlyAnswers bytes. Further answers are held until the body is read.
+const (
+	earlyAnswers = 64 << 10
+	heldAnswers  = 1 << 20
+)
+
 // lineWriter writes JSON Lines. The status goes out with the first line.
 type lineWriter struct {
 	hc         huma.Context
 	controller *http.ResponseController // nil: the connection is not one of net/http
-	out        *bufio.Writer
+	out        *bufio.Writer            // into the lineWriter itself
 	lines      *json.Encoder
 	started    bool
+
+	all   bool // nothing is held: the client reads while it sends
+	early int  // bytes until answers are held
+	held  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	if w.early <= 0 && !w.all {
+		return w.held.Write(p)
+	}
+	w.early -= len(p)
+	return w.hc.BodyWriter().Write(p)
+}
+
+// release writes the held answers. Further ones are not held.
+func (w *lineWriter) release() {
+	w.all = true
+	_, _ = w.held.WriteTo(w) // as in write
 }
 
 // write answers with outcomes. Errors are left to the request's context, which

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/testing/check"
@@ -106,13 +108,41 @@ func TestBatchCountsWhatItRejectsAfterTheFirst(t *testing.T) {
 	s := serve(t, Config{})
 	r := s.batch("", strings.Repeat("{}\n", lines)+tool("a")+"\n", "Content-Type", ndjson)
 	out, summary := r.lines(t)
-	if len(out) != maxRefusals+1 || out[maxRefusals-1].Line != maxRefusals || out[maxRefusals].State != Accepted || out[maxRefusals].Line != lines+1 {
+	if len(out) != maxAnswers+1 || out[maxAnswers-1].Line != maxAnswers || out[maxAnswers].State != Accepted || out[maxAnswers].Line != lines+1 {
 		t.Errorf("%d answers, the last are %+v", len(out), out[max(0, len(out)-2):])
 	}
-	if summary.Rejected != lines || summary.Unshown != lines-maxRefusals || summary.Accepted != 1 {
+	if summary.Rejected != lines || summary.Unshown != lines-maxAnswers || summary.Accepted != 1 {
 		t.Errorf("summary %+v", summary)
 	}
 	t.Logf("%d bytes are answered with %d", lines*3, len(r.body))
+}
+
+// A client that reads nothing until it has sent everything gets its answer, too.
+func TestBatchAnswersAClientThatReadsAtTheEnd(t *testing.T) {
+	const lines = 5_000
+	s := serve(t, Config{})
+	s.bus.KeepAll() // compaction would take most of the time
+	var body strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&body, "%s\n{}\n", tool(fmt.Sprintf("t%d", i)))
+	}
+	conn := check.Value(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))(t)
+	defer conn.Close()
+	boundBuffers(t, conn)
+	check.OK(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	req := check.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/tools:batch?provider="+strings.Repeat("p", 200), strings.NewReader(body.String())))(t)
+	req.Header.Set("Content-Type", ndjson)
+	check.OK(t, req.Write(conn))
+	resp := check.Value(http.ReadResponse(bufio.NewReader(conn), req))(t)
+	defer resp.Body.Close()
+	out, summary := reply{resp, check.Value(io.ReadAll(resp.Body))(t)}.lines(t)
+	if len(out) != 2*maxAnswers || out[2*maxAnswers-1].Line != 2*maxAnswers || summary.Accepted != lines || summary.Rejected != lines || summary.Unshown != 2*(lines-maxAnswers) {
+		t.Errorf("%d answers, summary %+v", len(out), summary)
+	}
+	out, summary = s.batch("?answer_all=true", body.String(), "Content-Type", ndjson).lines(t)
+	if len(out) != lines+maxAnswers || summary.Unshown != lines-maxAnswers {
+		t.Errorf("to a client that reads: %d answers, summary %+v", len(out), summary)
+	}
 }
 
 func TestBatchTakesWholeDocuments(t *testing.T) {

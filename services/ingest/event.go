@@ -104,6 +104,7 @@ func (s *Service) applyEvent(ctx context.Context, tenant string, e *cloudEvent, 
 	b := s.newBatch(tenant, c.provider, c.provider != "", Options{
 		event: &events.Event{Source: e.Source, ID: e.ID, Time: e.Time.UTC()}, version: version,
 	})
+	b.answerAll = true // so that the rejected items alone are counted as unshown
 	o.Rejected = rejectedOnly(b.shown(b.Reject(c.problems)))
 	outcomes, err := b.Accept(ctx, c.items)
 	if err != nil {

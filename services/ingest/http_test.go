@@ -3,10 +3,12 @@ package ingest
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -45,7 +47,7 @@ func serve(t testing.TB, cfg Config) *site {
 	mux := http.NewServeMux()
 	Routes(humago.New(mux, huma.DefaultConfig("toolstream", "1")), s)
 	out := &site{t: t, bus: bus, s: s}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name := r.Header.Get("Test-Tenant"); name != "" {
 			r = r.WithContext(identity.With(r.Context(), identity.Caller{Tenant: name, Role: identity.Admin}))
 		}
@@ -53,9 +55,22 @@ func serve(t testing.TB, cfg Config) *site {
 		defer hold.Close()
 		mux.ServeHTTP(w, r.WithContext(inflight.With(r.Context(), hold)))
 	}))
+	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		boundBuffers(t, c)
+		return ctx
+	}
+	server.Start()
 	t.Cleanup(server.Close)
 	out.url, out.c = server.URL, server.Client()
 	return out
+}
+
+// boundBuffers keeps the kernel from taking megabytes that nobody reads.
+func boundBuffers(t testing.TB, c net.Conn) {
+	conn := c.(*net.TCPConn)
+	if err := errors.Join(conn.SetReadBuffer(earlyAnswers), conn.SetWriteBuffer(earlyAnswers)); err != nil {
+		t.Error(err)
+	}
 }
 
 // reply is an answer that was read.

@@ -24,7 +24,7 @@ type Summary struct {
 	Deleted    int `json:"deleted" doc:"Accepted deletes."`
 	TakenOver  int `json:"taken_over" doc:"Accepted tools that belonged to another provider."`
 
-	Unshown int `json:"unshown,omitempty" doc:"Rejected items without an answer of their own, which only the first 1000 have."`
+	Unshown int `json:"unshown,omitempty" doc:"Items without an answer of their own."`
 
 	// Start is a revision above every change accepted before the batch.
 	Start uint64 `json:"start" doc:"Revision for upto of tools:sync."`
@@ -72,7 +72,10 @@ type batch struct {
 	providers map[string]bool // whose tools are synced
 	sent      map[string]bool // ids of tools, accepted or not
 	lost      bool            // an item without an id was rejected: it may be any tool
+	answerAll bool            // items that are not rejected have an answer of their own, however many
 	refusals  int             // rejected items with an answer of their own
+	answers   int             // other items with an answer of their own
+	full      bool            // no further item has an answer of its own
 
 	Summary Summary
 }
@@ -109,22 +112,25 @@ func (b *batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, er
 	return outcomes, nil
 }
 
-// maxRefusals bounds the rejected items with an answer of their own: an item of two bytes can have an
-// answer of a hundred.
-const maxRefusals = 1000
+// maxAnswers bounds the rejected items, and the others, with an answer of their own: an item of two
+// bytes can have an answer of a hundred.
+const maxAnswers = 1000
 
 // shown returns the outcomes that are answered one by one, in the memory of the given ones.
 func (b *batch) shown(outcomes []Outcome) []Outcome {
 	return slices.DeleteFunc(outcomes, func(o Outcome) bool {
-		if o.State != Rejected {
+		answers := &b.answers
+		if o.State == Rejected {
+			answers = &b.refusals
+		} else if b.answerAll {
 			return false
 		}
-		if b.refusals < maxRefusals {
-			b.refusals++
-			return false
+		if b.full || *answers == maxAnswers {
+			b.Summary.Unshown++
+			return true
 		}
-		b.Summary.Unshown++
-		return true
+		*answers++
+		return false
 	})
 }
 

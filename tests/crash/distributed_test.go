@@ -180,7 +180,7 @@ func (f *fleet) send(ctx context.Context, to client.Client, steps []step) error 
 	for _, s := range steps {
 		body.Write(s.line())
 	}
-	answer, _, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", nil, "application/x-ndjson", &body)
+	answer, _, err := to.Send(ctx, http.MethodPost, "/v1/tools:batch", url.Values{"answer_all": {"true"}}, "application/x-ndjson", &body)
 	if err != nil {
 		return err
 	}

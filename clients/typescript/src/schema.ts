@@ -1253,7 +1253,7 @@ export interface paths {
         put?: never;
         /**
          * Add, replace and delete many tools and providers
-         * @description The body is JSON Lines, one document or envelope a line, or one whole document: an OpenAPI document, a tools/list answer, an array. An envelope is {"id", "provider"?, "kind"?, "op"?, "source_version"?, "document"}. The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; only the first 1000 rejected tools have an object; then one for each tool that sync deleted; at last {"summary": {...}} with the counts. Answers come while the body is still being read. An answer without a summary was cut off; a summary with an error says that what has no answer is to be sent again. Needs the role writer.
+         * @description The body is JSON Lines, one document or envelope a line, or one whole document: an OpenAPI document, a tools/list answer, an array. An envelope is {"id", "provider"?, "kind"?, "op"?, "source_version"?, "document"}. The answer is JSON Lines: one object for each tool, in order, with the line it stood on, its state and, if it was rejected, the reason; only the first 1000 rejected tools have an object, and without answer_all the first 1000 others; then one for each tool that sync deleted; at last {"summary": {...}} with the counts. Answers come while the body is still being read. An answer without a summary was cut off; a summary with an error says that what has no answer is to be sent again. Needs the role writer.
          */
         post: operations["batch-tools"];
         delete?: never;
@@ -2708,7 +2708,7 @@ export interface components {
             unchanged: number;
             /**
              * Format: int64
-             * @description Rejected items without an answer of their own, which only the first 1000 have.
+             * @description Items without an answer of their own.
              */
             unshown?: number;
         };
@@ -7306,6 +7306,8 @@ export interface operations {
                 format?: string;
                 /** @description File name or address of the body, to recognise the format and the provider. */
                 source?: string;
+                /** @description Answer every tool that is not rejected, for clients that read while they send. */
+                answer_all?: boolean;
             };
             header?: never;
             path?: never;

@@ -183,7 +183,7 @@ func described(item formats.Item) Document {
 }
 
 func (i *importer) send(ctx context.Context, r io.Reader, src Source) error {
-	query := url.Values{}
+	query := url.Values{"answer_all": {"true"}}
 	for name, value := range map[string]string{"source": src.Name, "provider": i.options.Provider, "format": i.options.Format} {
 		if value != "" {
 			query.Set(name, value)
