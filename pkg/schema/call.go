@@ -40,6 +40,8 @@ type CallResult struct {
 	SearchID   string            `json:"search_id,omitempty"`  // The search on which the outcome is feedback.
 	TookMS     float64           `json:"took_ms"`              // The time of the call in milliseconds.
 
+	Other map[string]json.RawMessage `json:"other,omitempty"` // The other members of an MCP result, such as _meta.
+
 	InputRequests json.RawMessage `json:"input_requests,omitempty"` // With input_required: the questions of the tool by id, as in MCP.
 	RequestState  string          `json:"request_state,omitempty"`  // With input_required: send it back with input_responses.
 }

@@ -1,11 +1,11 @@
 package calls
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -43,7 +44,7 @@ func fit(blocks []json.RawMessage, most int) (out []json.RawMessage, cut bool) {
 			Text     string `json:"text"`
 			MIMEType string `json:"mimeType"`
 		}
-		_ = json.Unmarshal(block, &is) // the adapter has written it
+		_ = json.Unmarshal(block, &is) // it is JSON
 		if is.Type == "text" && left > 0 {
 			out = append(out, textBlock(text.Truncate(is.Text, left)))
 		} else {
@@ -92,8 +93,9 @@ func tooDeep[T ~[]byte](body T) bool {
 // resultOf returns the result of an MCP server's answer. Its input requests have to fit as a
 // whole.
 func resultOf(a source.Answer, most int) (schema.CallResult, error) {
-	r := schema.CallResult{Outcome: schema.CallOK, IsError: a.IsError, Structured: a.Structured, InputRequests: a.InputRequests, RequestState: a.RequestState}
-	if slices.ContainsFunc(append(slices.Clone(a.Content), a.Structured, a.InputRequests), tooDeep[json.RawMessage]) {
+	r := schema.CallResult{Outcome: schema.CallOK, IsError: a.IsError, Structured: a.Structured, Other: a.Other, InputRequests: a.InputRequests, RequestState: a.RequestState}
+	other := slices.Collect(maps.Values(a.Other))
+	if slices.ContainsFunc(slices.Concat(a.Content, other, []json.RawMessage{a.Structured, a.InputRequests}), tooDeep[json.RawMessage]) {
 		return schema.CallResult{}, &source.CallError{Refused: true, Err: fmt.Errorf("the answer is nested more than %d deep", maxDepth)}
 	}
 	switch {
@@ -113,34 +115,48 @@ func resultOf(a source.Answer, most int) (schema.CallResult, error) {
 	if len(r.Structured) > most {
 		r.Structured, r.Truncated = nil, true
 	}
+	left := most
+	for name, member := range r.Other {
+		left -= len(name) + len(member)
+	}
+	if left < 0 {
+		r.Other, r.Truncated = nil, true
+	}
 	return r, nil
 }
 
 // unsafe says why a content block must not go on to clients, "" of others: a client may open a link,
 // or write a media type into a header.
 func unsafe(block json.RawMessage) string {
-	if !bytes.Contains(block, []byte("mimeType")) && !bytes.Contains(block, []byte("resource_link")) {
-		return ""
+	var kind, uri, media string
+	for name, value := range jsondoc.Members(block) { // by its exact name: package json takes URI for uri
+		switch name {
+		case "type":
+			kind = stringOf(value)
+		case "uri":
+			uri = stringOf(value)
+		case "mimeType":
+			media += stringOf(value)
+		case "resource":
+			media += stringOf(jsondoc.Member(value, "mimeType"))
+		}
 	}
-	var is struct {
-		Type     string `json:"type"`
-		URI      string `json:"uri"`
-		MIMEType string `json:"mimeType"`
-		Resource struct {
-			MIMEType string `json:"mimeType"`
-		} `json:"resource"`
-	}
-	_ = json.Unmarshal(block, &is) // the adapter has written it
-	if strings.ContainsFunc(is.MIMEType+is.Resource.MIMEType, unicode.IsControl) {
+	if strings.ContainsFunc(media, unicode.IsControl) {
 		return "the answer has a media type with control characters"
 	}
-	shown := strings.ToLower(strings.Join(strings.FieldsFunc(is.URI, func(r rune) bool { return r <= ' ' }), "")) // as browsers read it
+	shown := strings.ToLower(strings.Join(strings.FieldsFunc(uri, func(r rune) bool { return r <= ' ' }), "")) // as browsers read it
 	for _, scheme := range []string{"javascript:", "vbscript:", "data:"} {
-		if is.Type == "resource_link" && strings.HasPrefix(shown, scheme) {
+		if kind == "resource_link" && strings.HasPrefix(shown, scheme) {
 			return "the answer links to an address that may run a script"
 		}
 	}
 	return ""
+}
+
+// stringOf returns the text of a value, "" of another value.
+func stringOf(value json.RawMessage) (out string) {
+	_ = json.Unmarshal(value, &out)
+	return out
 }
 
 // resultOfHTTP returns the result of an HTTP API's answer. If body is longer than most, the rest

@@ -70,6 +70,8 @@ func TestNoAnswerCarriesAScriptOrALineEnd(t *testing.T) {
 		`{"type":"resource_link","name":"a","uri":"javascript:alert(1)"}`:                                   false,
 		`{"type":"resource_link","name":"a","uri":" java\nScript:alert(1)"}`:                                false,
 		`{"type":"resource_link","name":"a","uri":"data:text/html,x"}`:                                      false,
+		`{"type":"resource\u005flink","name":"a","u\u0072i":"javascript:alert(1)"}`:                         false,
+		`{"type":"resource_link","name":"a","uri":"javascript:alert(1)","URI":"note://1"}`:                  false,
 		`{"type":"image","data":"","mimeType":"image/png\r\nX: y"}`:                                         false,
 		`{"type":"resource","resource":{"uri":"urn:x","mimeType":"text/plain\r\nX: y","text":"a"}}`:         false,
 		`{"type":"resource_link","name":"a","uri":"https://a.example/javascript:","mimeType":"text/plain"}`: true,

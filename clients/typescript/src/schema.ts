@@ -1648,6 +1648,10 @@ export interface components {
             input_requests?: unknown;
             /** @description Whether the tool reports a failure. */
             is_error: boolean;
+            /** @description The other members of an MCP result, such as _meta. */
+            other?: {
+                [key: string]: unknown;
+            };
             /**
              * @description Ok, tool_error if the tool reports a failure, or input_required if it asks for input first.
              * @enum {string}

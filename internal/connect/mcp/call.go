@@ -91,7 +91,7 @@ func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error
 		params.Meta = sdk.Meta{sdk.MetaKeyClientCapabilities: relayed}
 	}
 	seen := &sight{}
-	result, err := c.session.CallTool(seen.watch(ctx), params)
+	_, err := c.session.CallTool(seen.watch(ctx), params)
 	if refusal := (*jsonrpc.Error)(nil); errors.As(err, &refusal) && refusal.Code == sdk.CodeHeaderMismatch {
 		// The SDK learns from the list of tools which arguments are sent in headers, too.
 		var listErr error
@@ -101,17 +101,19 @@ func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error
 			}
 		}
 		if listErr == nil {
-			result, err = c.session.CallTool(seen.watch(ctx), params)
+			_, err = c.session.CallTool(seen.watch(ctx), params)
 		}
 	}
 	if err != nil {
 		return source.Answer{}, c.failed(ctx, seen, err)
 	}
-	answer, err := answerOf(result)
-	if err == nil && c.shared {
-		if err := inflight.From(ctx).Grow(ctx, int64(answer.Size())*inflight.PerByte); err != nil {
-			return source.Answer{}, &source.CallError{Err: err}
-		}
+	answer, err := answerOf(seen.result)
+	cost := (len(answer.Content) + len(answer.Other)) * inflight.PerValue
+	if c.shared {
+		cost += len(seen.result) * inflight.PerByte
+	}
+	if full := inflight.From(ctx).Grow(ctx, int64(cost)); full != nil {
+		return source.Answer{}, &source.CallError{Err: full}
 	}
 	return answer, err
 }
@@ -156,11 +158,18 @@ func (c *conn) failed(ctx context.Context, seen *sight, err error) error {
 	return out
 }
 
-// sight records the progress of the request of a call.
+// sight records the progress of a request, and keeps its result as the server wrote it. The SDK,
+// which would change it, reads something else.
 type sight struct {
 	sent   atomic.Bool
 	status atomic.Int32 // of the last answer
 	large  atomic.Bool  // the answer is beyond its bounds
+
+	instead func(result []byte) []byte // what the SDK reads; nil: an empty object
+
+	// not before the SDK has returned
+	id     jsonrpc.ID
+	result json.RawMessage // nil without
 }
 
 type sightKey struct{}
@@ -171,15 +180,105 @@ func (s *sight) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { s.sent.Store(true) }})
 }
 
+// take keeps a result, and returns what the SDK reads.
+func (s *sight) take(result []byte) []byte {
+	s.result = result
+	if s.instead == nil {
+		return []byte(`{}`)
+	}
+	return s.instead(result)
+}
+
+// takeFrom is take of the message that answers the request. Other messages stay as they are.
+func (s *sight) takeFrom(message []byte) []byte {
+	var version, id, result []byte
+	for name, value := range jsondoc.Members(message) {
+		switch name {
+		case "jsonrpc":
+			version = value
+		case "id":
+			id = value
+		case "result":
+			result = value
+		}
+	}
+	var raw any
+	if result == nil || version == nil || json.Unmarshal(id, &raw) != nil {
+		return message
+	}
+	if of, err := jsonrpc.MakeID(raw); err != nil || of != s.id {
+		return message
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":%s,"id":%s,"result":%s}`, version, id, s.take(result))
+}
+
+// answerOf returns the answer in a result. The members share its memory.
+func answerOf(result []byte) (source.Answer, error) {
+	a, err := readAnswer(result)
+	if err != nil {
+		return source.Answer{}, &source.CallError{Refused: true, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+	}
+	return a, nil
+}
+
+func readAnswer(result []byte) (a source.Answer, err error) {
+	if err := jsondoc.Validate(result); err != nil {
+		return a, err
+	}
+	if result[0] != '{' {
+		return a, errors.New("it is not an object")
+	}
+	for name, value := range jsondoc.Members(result) {
+		switch name {
+		case "content":
+			a.Content, err = blocks(value)
+		case "structuredContent":
+			a.Structured = value
+		case "isError":
+			err = json.Unmarshal(value, &a.IsError)
+		case "inputRequests":
+			a.InputRequests = value
+		case "requestState":
+			err = json.Unmarshal(value, &a.RequestState)
+		case "resultType":
+			a.NeedsInput = string(value) == `"input_required"`
+		default:
+			if a.Other == nil {
+				a.Other = map[string]json.RawMessage{}
+			}
+			a.Other[name] = value
+		}
+		if err != nil {
+			return a, fmt.Errorf("%s: %w", text.Truncate(name, maxName), err)
+		}
+	}
+	if a.NeedsInput && a.InputRequests == nil {
+		a.InputRequests = json.RawMessage(`{}`) // the server is busy
+	}
+	return a, onTheWeb(a.InputRequests)
+}
+
+// blocks returns the content blocks of a list.
+func blocks(list []byte) (out []json.RawMessage, err error) {
+	for block := range jsondoc.Elements(list) {
+		if block[0] != '{' {
+			return nil, errors.New("a content block is not an object")
+		}
+		out = append(out, block)
+	}
+	return out, nil
+}
+
 // onTheWeb returns an error if a server asks people to open an address that is not a web address:
 // the request goes on to the caller's client, where such an address may run a script.
-func onTheWeb(asked sdk.InputRequestMap) error {
-	for id, of := range asked {
-		question, ok := of.(*sdk.ElicitParams)
-		if !ok {
+func onTheWeb(asked []byte) error {
+	for id, question := range jsondoc.Members(asked) {
+		var address string
+		raw := jsondoc.Member(jsondoc.Member(question, "params"), "url")
+		if raw == nil || json.Unmarshal(raw, &address) == nil && address == "" {
 			continue
 		}
-		if u, err := url.Parse(question.URL); question.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http") {
+		if u, err := url.Parse(address); err != nil || u.Scheme != "https" && u.Scheme != "http" {
 			return fmt.Errorf("the server names an address in %q that is not an http or https address", text.Truncate(id, maxName))
 		}
 	}
@@ -188,29 +287,3 @@ func onTheWeb(asked sdk.InputRequestMap) error {
 
 // maxName bounds a server's name in an error, in bytes.
 const maxName = 100
-
-// answerOf returns a result in the protocol's form.
-func answerOf(r *sdk.CallToolResult) (source.Answer, error) {
-	a := source.Answer{IsError: r.IsError, NeedsInput: r.NeedsInput(), RequestState: r.RequestState}
-	if err := onTheWeb(r.InputRequests); err != nil {
-		return a, &source.CallError{Refused: true, Err: err}
-	}
-	for _, block := range r.Content {
-		raw, err := json.Marshal(block)
-		if err != nil {
-			return a, &source.CallError{Err: fmt.Errorf("the answer cannot be read: %w", err)}
-		}
-		a.Content = append(a.Content, raw)
-	}
-	var err error
-	if r.StructuredContent != nil {
-		a.Structured, err = json.Marshal(r.StructuredContent)
-	}
-	if err == nil && a.NeedsInput {
-		a.InputRequests, err = json.Marshal(r.InputRequests)
-	}
-	if err != nil {
-		return a, &source.CallError{Err: fmt.Errorf("the answer cannot be read: %w", err)}
-	}
-	return a, nil
-}

@@ -52,7 +52,7 @@ func reach[T any](ctx context.Context, at source.Place, message jsondoc.Limits, 
 		}
 		return s, nil
 	}
-	w := &wire{next: at.Client.Transport, limit: at.Limits.Bytes, bounds: message, changed: changed, authorizes: at.OAuth != nil}
+	w := &wire{next: at.Client.Transport, bounds: message, changed: changed, authorizes: at.OAuth != nil}
 	client := &http.Client{Transport: w, CheckRedirect: at.Client.CheckRedirect}
 	oauth, err := authorizer(at.OAuth, at.URL)
 	if err != nil {
@@ -66,7 +66,7 @@ func reach[T any](ctx context.Context, at source.Place, message jsondoc.Limits, 
 		return s, err
 	}
 	// A server of before 2025-03-26 has another transport, which answers a GET alone.
-	events := &wire{next: w.next, limit: w.limit, bounds: message, changed: func() {}}
+	events := &wire{next: w.next, bounds: message, changed: func() {}}
 	client = &http.Client{Transport: events, CheckRedirect: at.Client.CheckRedirect}
 	old, oldErr := open(&sdk.SSEClientTransport{Endpoint: at.URL, HTTPClient: client, MaxEventSize: source.MaxPage}, events)
 	if oldErr != nil {
@@ -81,14 +81,10 @@ func (c Connector) open(ctx context.Context, at source.Place, t sdk.Transport, w
 	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	agreed := make(chan struct{})
 	s := &session{wire: w, limits: at.Limits, changed: changed, stop: stop, acknowledged: sync.OnceFunc(func() { close(agreed) })}
-	if _, streamable := t.(*sdk.StreamableClientTransport); !streamable {
-		t = &sdk.LoggingTransport{Transport: t, Writer: &s.page}
-	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "toolstream", Version: c.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{}, KeepAlive: pingEvery,
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed() },
 	})
-	client.AddSendingMiddleware(s.sending)
 	client.AddReceivingMiddleware(s.receiving)
 	session, err := dial(ctx, lasting, client, t)
 	if err != nil {
@@ -123,6 +119,9 @@ func dial(ctx, lasting context.Context, client *sdk.Client, t sdk.Transport) (*s
 		session *sdk.ClientSession
 		err     error
 	}
+	if _, streamable := t.(*sdk.StreamableClientTransport); !streamable {
+		t = withRelay{t} // the SDK would not know a streamable connection inside
+	}
 	done := make(chan outcome, 1)
 	go func() {
 		session, err := client.Connect(lasting, t, nil)
@@ -148,7 +147,6 @@ type session struct {
 	changed func()
 	stop    context.CancelFunc
 	session *sdk.ClientSession
-	page    lines // messages that do not go over the wire
 
 	acknowledged func() // reports to open that the server has answered a subscription
 

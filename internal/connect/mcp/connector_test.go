@@ -57,9 +57,12 @@ func newServer(names ...string) *sdk.Server {
 func addTool(s *sdk.Server, name string) {
 	s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: map[string]any{"type": "object"}},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return &sdk.CallToolResult{}, nil
+			return &sdk.CallToolResult{StructuredContent: json.RawMessage(exact)}, nil
 		})
 }
+
+// exact is a result that changes if it is decoded and encoded again.
+const exact = `{"big":9007199254740993,"float":1.0,"huge":1e400,"escape":"\u00e9"}`
 
 func limits() source.Limits { return source.Limits{Pages: 50, Tools: 200, Bytes: 1 << 20} }
 
@@ -140,26 +143,28 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-// Both eras of the protocol and all transports: the list is whole, and a change is told
-// where the server can.
+// kinds are servers of both eras of the protocol and of all transports over HTTP.
+var kinds = []struct {
+	name  string
+	live  bool
+	serve func(s *sdk.Server) http.Handler
+}{
+	{"stateless protocol", true, func(s *sdk.Server) http.Handler { return streamable(s, nil) }},
+	{"sessions", true, func(s *sdk.Server) http.Handler { return older(streamable(s, nil)) }},
+	{"sessions, answers as JSON", true, func(s *sdk.Server) http.Handler {
+		return older(streamable(s, &sdk.StreamableHTTPOptions{JSONResponse: true}))
+	}},
+	{"no sessions, older protocol", false, func(s *sdk.Server) http.Handler {
+		return older(streamable(s, &sdk.StreamableHTTPOptions{Stateless: true}))
+	}},
+	{"server-sent events", true, func(s *sdk.Server) http.Handler {
+		return sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	}},
+}
+
+// The list is whole, and a change is told where the server can.
 func TestServersOfEveryKindAreListed(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		live  bool
-		serve func(s *sdk.Server) http.Handler
-	}{
-		{"stateless protocol", true, func(s *sdk.Server) http.Handler { return streamable(s, nil) }},
-		{"sessions", true, func(s *sdk.Server) http.Handler { return older(streamable(s, nil)) }},
-		{"sessions, answers as JSON", true, func(s *sdk.Server) http.Handler {
-			return older(streamable(s, &sdk.StreamableHTTPOptions{JSONResponse: true}))
-		}},
-		{"no sessions, older protocol", false, func(s *sdk.Server) http.Handler {
-			return older(streamable(s, &sdk.StreamableHTTPOptions{Stateless: true}))
-		}},
-		{"server-sent events", true, func(s *sdk.Server) http.Handler {
-			return sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return s }, nil)
-		}},
-	} {
+	for _, tc := range kinds {
 		t.Run(tc.name, func(t *testing.T) {
 			server := newServer("one", "two", "three")
 			s, changed := mustConnect(t, place(t, serve(t, tc.serve(server))))

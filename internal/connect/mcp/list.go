@@ -73,15 +73,15 @@ func document(raw []byte, valid map[string]bool) source.Document {
 
 // ask asks for one page, and returns the names of its valid tools.
 func (s *session) ask(ctx context.Context, cursor string) (page, map[string]bool, error) {
-	s.page.reset()
 	s.wire.reset()
-	result, err := s.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+	seen := &sight{instead: readable}
+	result, err := s.session.ListTools(seen.watch(ctx), &sdk.ListToolsParams{Cursor: cursor})
 	if err != nil {
 		return page{}, nil, s.wire.explain("list tools", err)
 	}
-	p, err := s.answer()
-	if err != nil {
-		return page{}, nil, err
+	var p page
+	if err := json.Unmarshal(seen.result, &p); err != nil || p.Tools == nil {
+		return page{}, nil, errors.New("list tools: the answer holds no list")
 	}
 	valid := map[string]bool{}
 	for _, t := range result.Tools {
@@ -90,50 +90,19 @@ func (s *session) ask(ctx context.Context, cursor string) (page, map[string]bool
 	return p, valid, nil
 }
 
-// answer returns the page that came last.
-func (s *session) answer() (page, error) {
-	for _, message := range slices.Concat(s.wire.messages(), s.page.messages()) {
-		var m struct {
-			Result *struct {
-				page
-				Tools *[]json.RawMessage `json:"tools"`
-			} `json:"result"`
-		}
-		if json.Unmarshal(message, &m) == nil && m.Result != nil && m.Result.Tools != nil {
-			m.Result.page.Tools = *m.Result.Tools
-			return m.Result.page, nil
-		}
+// readable returns a page of the tools that the SDK can read. It has no time to live: the SDK would
+// answer from its own cache.
+func readable(result []byte) []byte {
+	var p struct {
+		Tools []json.RawMessage `json:"tools"`
 	}
-	return page{}, errors.New("list tools: the answer holds no list")
-}
-
-// sending sees the requests of the SDK. It prevents answers from the SDK's own cache, and replaces
-// a page with invalid tools by one without them.
-func (s *session) sending(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		result, err := next(ctx, method, req)
-		if method != "tools/list" {
-			return result, err
-		}
-		if err != nil {
-			p, none := s.answer()
-			if none != nil {
-				return nil, err
-			}
-			readable := &sdk.ListToolsResult{NextCursor: p.Cursor} // the tools that the SDK can read
-			for _, raw := range p.Tools {
-				t := &sdk.Tool{}
-				if json.Unmarshal(raw, t) == nil {
-					readable.Tools = append(readable.Tools, t)
-				}
-			}
-			return readable, nil
-		}
-		if r, ok := result.(*sdk.ListToolsResult); ok {
-			r.TTLMs = 0
-		}
-		return result, nil
+	_ = json.Unmarshal(result, &p) // without a list, ask refuses it
+	p.Tools = slices.DeleteFunc(p.Tools, func(raw json.RawMessage) bool { return json.Unmarshal(raw, &sdk.Tool{}) != nil })
+	out, err := json.Marshal(p)
+	if err != nil {
+		return []byte(`{}`)
 	}
+	return out
 }
 
 // receiving sees which changes the server has agreed to tell.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,20 +15,19 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
 	"github.com/toolstream/toolstream/internal/kit/inflight"
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 )
 
-// wire observes the HTTP traffic of a session: the lists as the server writes them, whether a
+// wire observes the HTTP traffic of a session: results as the server writes them, whether a
 // stream for notifications is open, and the cause of a failed request, which the SDK reduces to a
 // text. It ends messages that are beyond their bounds. Without next it sees messages alone.
 type wire struct {
 	next   http.RoundTripper
-	limit  int64          // bytes of a list in a stream of events
-	bounds jsondoc.Limits // of one message, which is counted before the SDK decodes it
+	bounds jsondoc.Limits // of one message, which is counted before anything decodes it
 
 	authorizes bool // a token is fetched if the server asks for it
 	changed    func()
@@ -41,14 +41,16 @@ type wire struct {
 	err     error         // of the last request, if it had no answer
 	strange string        // type of the last answer to a POST, if MCP does not define it
 	large   error         // of the last message beyond bounds
-	list    *copied       // of the last list; nil: no list came
 }
 
 // RoundTrip implements http.RoundTripper.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	method := methodOf(req)
-	resp, err := w.next.RoundTrip(req)
+	method, id := requestOf(req)
 	seen, watched := req.Context().Value(sightKey{}).(*sight)
+	if watched && id.IsValid() {
+		seen.id = id
+	}
+	resp, err := w.next.RoundTrip(req)
 	if watched && err == nil {
 		seen.status.Store(int32(resp.StatusCode))
 	}
@@ -74,7 +76,11 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if events {
 		framing = jsondoc.Events
 	}
-	counted := jsondoc.Counted(inflight.Values(req.Context(), resp.Body), framing, w.bounds, w.refuse(seen))
+	body := io.Reader(resp.Body)
+	if !watched || seen.instead != nil {
+		body = inflight.Values(req.Context(), resp.Body)
+	}
+	counted := jsondoc.Counted(body, framing, w.bounds, w.refuse(seen))
 	resp.Body = counted
 	switch {
 	case open:
@@ -86,8 +92,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.refused, w.after = resp.StatusCode, source.RetryAfter(resp)
 		return resp, nil
 	}
-	switch {
-	case open:
+	if open {
 		w.streams++
 		resp.Body = &stream{ReadCloser: resp.Body, end: sync.OnceFunc(func() {
 			w.mu.Lock()
@@ -98,28 +103,34 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 				w.changed() // changes until the next stream are not heard
 			}
 		})}
-	case method == "tools/list":
-		w.list = &copied{ReadCloser: resp.Body, events: events, limit: w.limit}
-		resp.Body = w.list
+	}
+	if watched {
+		body := &taken{ReadCloser: resp.Body, seen: seen}
+		if events {
+			body.lines = bufio.NewReader(resp.Body)
+		}
+		resp.Body = body
 	}
 	return resp, nil
 }
 
-// methodOf returns the method of a JSON-RPC request, or "".
-func methodOf(req *http.Request) string {
+// requestOf returns the method and the id of a JSON-RPC request, "" of anything else.
+func requestOf(req *http.Request) (method string, id jsonrpc.ID) {
 	if req.Method != http.MethodPost || req.GetBody == nil {
-		return ""
+		return "", id
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return ""
+		return "", id
 	}
 	defer body.Close()
 	var m struct {
 		Method string `json:"method"`
+		ID     any    `json:"id"`
 	}
 	_ = json.NewDecoder(body).Decode(&m) // the SDK has written it
-	return m.Method
+	id, _ = jsonrpc.MakeID(m.ID)
+	return m.Method, id
 }
 
 // eventNames bounds the bytes of the events of an answer in addition to their messages.
@@ -157,7 +168,7 @@ func (w *wire) older() bool {
 func (w *wire) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.refused, w.after, w.err, w.list, w.large = 0, 0, nil, nil, nil
+	w.refused, w.after, w.err, w.large = 0, 0, nil, nil
 }
 
 // explain replaces an error of the SDK by its observed cause, if there is any.
@@ -176,17 +187,6 @@ func (w *wire) explain(doing string, err error) error {
 		err = fmt.Errorf("it is not an MCP server: it answers %s, which may be a login page", w.strange)
 	}
 	return source.Refusal(w.refused, w.after, fmt.Errorf("%s: %w", doing, err))
-}
-
-// messages returns the messages of the last list.
-func (w *wire) messages() [][]byte {
-	w.mu.Lock()
-	list := w.list
-	w.mu.Unlock()
-	if list == nil {
-		return nil
-	}
-	return list.messages()
 }
 
 // stream is a body that reports its end.
@@ -209,72 +209,96 @@ func (s *stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// copied is a body that keeps a copy.
-type copied struct {
+// relay is a connection whose results are taken: of a transport that decodes messages itself.
+type relay struct {
+	sdk.Connection
+	asked sync.Map // *sight by the id of the request
+}
+
+// withRelay is a transport whose connection is a relay.
+type withRelay struct{ sdk.Transport }
+
+// Connect implements sdk.Transport.
+func (t withRelay) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	return &relay{Connection: c}, err
+}
+
+// Write implements sdk.Connection.
+func (r *relay) Write(ctx context.Context, message jsonrpc.Message) error {
+	seen, watched := ctx.Value(sightKey{}).(*sight)
+	if request, ok := message.(*jsonrpc.Request); ok && watched && request.IsCall() {
+		r.asked.Store(request.ID, seen)
+		context.AfterFunc(ctx, func() { r.asked.Delete(request.ID) })
+	}
+	return r.Connection.Write(ctx, message)
+}
+
+// Read implements sdk.Connection.
+func (r *relay) Read(ctx context.Context) (jsonrpc.Message, error) {
+	message, err := r.Connection.Read(ctx)
+	if answer, ok := message.(*jsonrpc.Response); ok && answer.Result != nil {
+		if seen, watched := r.asked.LoadAndDelete(answer.ID); watched {
+			answer.Result = seen.(*sight).take(answer.Result)
+		}
+	}
+	return message, err
+}
+
+// taken is the body of an answer whose result is taken.
+type taken struct {
 	io.ReadCloser
-	events bool // it is a stream of events
-	limit  int64
+	seen  *sight
+	lines *bufio.Reader // of a stream of events; nil: the body is one message
 
-	mu   sync.Mutex // guards kept
-	kept bytes.Buffer
+	rest []byte // to be read
+	err  error  // after it
 }
 
-func (c *copied) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept.Write(p[:n])
-	if int64(c.kept.Len()) > c.limit {
-		return 0, fmt.Errorf("%w: at most %d bytes", outbound.ErrTooLarge, c.limit)
+// Read implements io.Reader.
+func (t *taken) Read(p []byte) (int, error) {
+	for len(t.rest) == 0 && t.err == nil {
+		t.rest, t.err = t.next()
 	}
-	return n, err
+	if len(t.rest) == 0 {
+		return 0, t.err
+	}
+	n := copy(p, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
 }
 
-// messages returns the JSON-RPC messages that came.
-func (c *copied) messages() [][]byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.events {
-		return [][]byte{bytes.Clone(c.kept.Bytes())}
-	}
-	var out [][]byte
-	var data []byte
-	for line := range bytes.Lines(c.kept.Bytes()) {
-		line = bytes.TrimRight(line, "\r\n")
-		if more, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			data = append(append(data, bytes.TrimPrefix(more, []byte(" "))...), '\n')
+// next returns what the SDK reads of the body or the next event, and the error after it.
+func (t *taken) next() ([]byte, error) {
+	if t.lines == nil {
+		whole, err := io.ReadAll(t.ReadCloser)
+		if err != nil {
+			return nil, err
 		}
-		if len(line) == 0 && len(data) > 0 {
-			out, data = append(out, data), nil
+		return t.seen.takeFrom(whole), io.EOF
+	}
+	var head, data []byte // the data of an event may have several lines
+	for {
+		line, err := t.lines.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
 		}
+		line, end := bytes.TrimRight(line, "\r\n"), err != nil
+		if more, ok := bytes.CutPrefix(line, []byte("data:")); ok && data == nil {
+			data = more
+		} else if ok {
+			data = append(append(data, '\n'), more...)
+		} else if len(line) > 0 {
+			head = append(append(head, line...), '\n')
+		} else {
+			end = true
+		}
+		if !end {
+			continue
+		}
+		if data != nil {
+			head = append(append(head, "data:"...), bytes.ReplaceAll(t.seen.takeFrom(data), []byte("\n"), []byte("\ndata:"))...)
+		}
+		return append(head, "\n\n"...), err
 	}
-	return out
-}
-
-// lines keeps the lists among the messages that the SDK logs of a transport.
-type lines struct {
-	mu   sync.Mutex // guards kept
-	kept [][]byte
-}
-
-// Write implements io.Writer: the SDK logs each message with one call.
-func (l *lines) Write(p []byte) (int, error) {
-	if message, read := bytes.CutPrefix(p, []byte("read: ")); read && bytes.Contains(message, []byte(`"tools"`)) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.kept = append(l.kept, bytes.Clone(message))
-	}
-	return len(p), nil
-}
-
-func (l *lines) reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.kept = nil
-}
-
-func (l *lines) messages() [][]byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.kept
 }

@@ -18,24 +18,16 @@ type Call struct {
 
 // Answer is the answer of a tool.
 type Answer struct {
-	Content    []json.RawMessage // content blocks, as the protocol has them
-	Structured json.RawMessage   // may be nil
-	IsError    bool              // the tool reports that it has failed
+	Content    []json.RawMessage          // content blocks, as the protocol has them
+	Structured json.RawMessage            // may be nil
+	IsError    bool                       // the tool reports that it has failed
+	Other      map[string]json.RawMessage // the other members of the result, such as _meta
 
 	// If the server needs input to go on: its requests by id, and the state to send back with
 	// the responses.
 	NeedsInput    bool
 	InputRequests json.RawMessage
 	RequestState  string
-}
-
-// Size returns how many bytes the answer has.
-func (a *Answer) Size() int {
-	n := len(a.Structured) + len(a.InputRequests) + len(a.RequestState)
-	for _, block := range a.Content {
-		n += len(block)
-	}
-	return n
 }
 
 // Conn is a connection to call tools. It may be used concurrently.

@@ -61,7 +61,7 @@ func Member(data []byte, key string) []byte {
 // object.
 func pieces(data []byte, open jsontext.Kind) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		in := jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimPrefix(data, bom)), jsontext.AllowDuplicateNames(true))
+		in := jsontext.NewDecoder(bytes.NewBuffer(bytes.TrimPrefix(data, bom)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 		if token, err := in.ReadToken(); err != nil || token.Kind() != open {
 			return
 		}
@@ -111,4 +111,17 @@ func Array(r io.Reader) iter.Seq2[[]byte, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+// Validate checks that data is one document whose objects do not repeat a name: readers differ in
+// which member they take. Invalid UTF-8 and lone surrogates are allowed. Errors are *Error.
+func Validate(data []byte) error {
+	in := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true))
+	if _, err := in.ReadValue(); err != nil {
+		return refusal(err, data)
+	}
+	if _, err := in.ReadToken(); !errors.Is(err, io.EOF) {
+		return &Error{Reason: InvalidJSON, Offset: int(in.InputOffset()), Detail: "the document has ended before"}
+	}
+	return nil
 }

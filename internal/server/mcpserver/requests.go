@@ -119,21 +119,20 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 		}
 		return refusal(err)
 	}
-	wire := map[string]any{"content": answer.Content, "isError": answer.IsError}
-	if len(answer.Structured) > 0 {
-		wire["structuredContent"] = answer.Structured
-	}
-	if len(answer.InputRequests) > 0 {
-		var questions map[string]question
-		if err := json.Unmarshal(answer.InputRequests, &questions); err != nil {
-			return nil, fmt.Errorf("what %s asks for: %w", c.tool, err)
+	if len(answer.InputRequests) == 0 {
+		if to, ok := ctx.Value(writtenKey{}).(*written); ok {
+			to.result = resultOf(answer)
 		}
-		if method := unanswerable(r.ClientCapabilities(), questions); method != "" {
-			return mistake("%s asks something back before it runs (%s), which your client cannot answer", c.tool, method), nil
-		}
-		wire = map[string]any{"inputRequests": questions, "requestState": answer.RequestState}
+		return &sdk.CallToolResult{}, nil
 	}
-	raw, err := json.Marshal(wire)
+	var questions map[string]question
+	if err := json.Unmarshal(answer.InputRequests, &questions); err != nil {
+		return nil, fmt.Errorf("what %s asks for: %w", c.tool, err)
+	}
+	if method := unanswerable(r.ClientCapabilities(), questions); method != "" {
+		return mistake("%s asks something back before it runs (%s), which your client cannot answer", c.tool, method), nil
+	}
+	raw, err := json.Marshal(map[string]any{"inputRequests": questions, "requestState": answer.RequestState})
 	if err != nil {
 		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
 	}
@@ -141,10 +140,65 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	if err := json.Unmarshal(raw, out); err != nil {
 		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
 	}
-	if answer.Truncated {
-		out.Content = append(out.Content, &sdk.TextContent{Text: "[The result is not whole: it was larger than this server returns.]"})
-	}
 	return out, nil
+}
+
+// written is a result as a tool wrote it. The SDK writes it in place of its own.
+type written struct {
+	*sdk.CallToolResult
+	result []byte // an object; nil: the SDK's own
+}
+
+type writtenKey struct{}
+
+// MarshalJSON implements json.Marshaler. The SDK says by its own result what the protocol of the client
+// wants in addition.
+func (w *written) MarshalJSON() ([]byte, error) {
+	own, err := json.Marshal(w.CallToolResult)
+	if err != nil || w.result == nil {
+		return own, err
+	}
+	kind := jsondoc.Member(own, "resultType")
+	if kind == nil {
+		return w.result, nil
+	}
+	return fmt.Appendf(w.result[:len(w.result)-1:len(w.result)-1], `,"resultType":%s}`, kind), nil
+}
+
+// notWhole is the block after a result that was cut.
+const notWhole = `{"type":"text","text":"[The result is not whole: it was larger than this server returns.]"}`
+
+// resultOf returns the result of a call in the form of MCP. Clients refuse a structured result that is
+// not an object: it is put into one.
+func resultOf(answer schema.CallResult) []byte {
+	blocks := answer.Content
+	if answer.Truncated {
+		blocks = append(blocks, json.RawMessage(notWhole))
+	}
+	size := len(answer.Structured)
+	for _, block := range blocks {
+		size += len(block) + len(",")
+	}
+	out := append(make([]byte, 0, size+1<<10), `{"content":[`...)
+	for i, block := range blocks {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, block...)
+	}
+	out = fmt.Appendf(out, `],"isError":%t`, answer.IsError)
+	switch structured := answer.Structured; {
+	case len(structured) == 0, string(structured) == "null":
+	case structured[0] == '{':
+		out = append(append(out, `,"structuredContent":`...), structured...)
+	default:
+		out = append(append(append(out, `,"structuredContent":{"result":`...), structured...), '}')
+	}
+	for name, member := range answer.Other {
+		quoted, _ := json.Marshal(name) // texts always encode
+		out = append(append(append(append(out, ','), quoted...), ':'), member...)
+	}
+	return append(out, '}')
 }
 
 // byCallTool returns the call of a pinned tool, which clients call by its name, as a call of

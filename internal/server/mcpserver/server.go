@@ -119,10 +119,18 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error { return s.mcp.
 // three tools.
 func (s *Server) forCaller(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		if r, ok := req.(*sdk.CallToolRequest); ok && !own[r.Params.Name] {
-			req = byCallTool(r)
+		var raw written
+		if r, ok := req.(*sdk.CallToolRequest); ok {
+			if !own[r.Params.Name] {
+				req = byCallTool(r)
+			}
+			ctx = context.WithValue(ctx, writtenKey{}, &raw)
 		}
 		result, err := next(ctx, method, req)
+		if r, ok := result.(*sdk.CallToolResult); ok && err == nil && raw.result != nil {
+			raw.CallToolResult = r
+			return &raw, nil
+		}
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
 			out := *list
 			out.Tools = append([]*sdk.Tool{s.withDomains(ctx, searchTool), describeTool, callTool}, s.pinned(ctx)...)

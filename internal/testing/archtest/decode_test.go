@@ -34,7 +34,7 @@ func uncounted() []exception {
 	return []exception{
 		{"the process or another one of the deployment has written it: records of the bus, values of the store, files, sealed cookies", []string{
 			"internal/access/audit", "internal/access/httpserver:finish", "internal/access/httpserver:readRenewal", "internal/access/httpserver:readVocabulary",
-			"internal/access/policy:decode", "internal/bus", "internal/changes", "internal/connect/mcp:methodOf", "internal/engine/flat",
+			"internal/access/policy:decode", "internal/bus", "internal/changes", "internal/connect/mcp:requestOf", "internal/engine/flat",
 			"internal/models/llm", "internal/server:discoverPeers", "internal/server:follow", "internal/server/questions", "internal/server/reindex", "internal/server/status",
 			"internal/server/mcpserver:call", "internal/server/mcpserver:described", "internal/server/mcpserver:stored", "pkg/events", "pkg/fusion", "pkg/schema",
 			"services/calls:claim", "services/ingest:decodeChange", "services/ingest/sources:decode", "services/query/rewriting:get", "services/query/weights",
@@ -45,10 +45,11 @@ func uncounted() []exception {
 			"internal/models/modelstore", "internal/models/static", "internal/models/wordpiece", "pkg/client",
 		}},
 		{"it was counted: it is a part of a document, or is decoded again into its type", []string{
-			"internal/access/httpserver:unmarshalStrictly", "internal/connect/mcp:Call", "internal/connect/mcp:answer", "internal/connect/mcp:document",
-			"internal/connect/mcp:parseEntry", "internal/connect/mcp:sending", "internal/models/openai:decode",
+			"internal/access/httpserver:unmarshalStrictly", "internal/connect/mcp:Call", "internal/connect/mcp:ask", "internal/connect/mcp:document",
+			"internal/connect/mcp:onTheWeb", "internal/connect/mcp:parseEntry", "internal/connect/mcp:readAnswer", "internal/connect/mcp:readable",
+			"internal/connect/mcp:takeFrom", "internal/models/openai:decode",
 			"internal/server/mcpserver:readFor",
-			"services/calls:fit", "services/calls:overMCP", "services/calls:unsafe",
+			"services/calls:fit", "services/calls:overMCP", "services/calls:stringOf",
 			"services/ingest:namesOtherTenant", "services/ingest/formats:splitDescriptorJSON", "services/ingest/sources:about", "services/ingest/sources/documents:catalog",
 			"services/query/search:Handle", "services/standardizer/grounding", "services/standardizer/prompts", "services/standardizer/scripted",
 		}},
