@@ -1,6 +1,11 @@
 package schema
 
-import "encoding/json"
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+)
 
 // CallRequest asks for one call of a tool.
 type CallRequest struct {
@@ -44,4 +49,35 @@ type CallResult struct {
 
 	InputRequests json.RawMessage `json:"input_requests,omitempty"` // With input_required: the questions of the tool by id, as in MCP.
 	RequestState  string          `json:"request_state,omitempty"`  // With input_required: send it back with input_responses.
+}
+
+// WriteJSON writes the result as JSON, and the values in it as they are.
+func (r CallResult) WriteJSON(w io.Writer) error {
+	content, structured := r.Content, r.Structured
+	r.Structured = nil
+	var head bytes.Buffer
+	encoder := json.NewEncoder(&head)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(struct {
+		CallResult
+		Content *struct{} `json:"content,omitempty"` // hides the result's
+	}{CallResult: r}); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w) // whose error is that of Flush
+	_, _ = out.Write(bytes.TrimSuffix(head.Bytes(), []byte("}\n")))
+	_, _ = out.WriteString(`,"content":[`)
+	for i, block := range content {
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		_, _ = out.Write(block)
+	}
+	_ = out.WriteByte(']')
+	if structured != nil {
+		_, _ = out.WriteString(`,"structured":`)
+		_, _ = out.Write(structured)
+	}
+	_, _ = out.WriteString("}\n")
+	return out.Flush()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/bus/stream"
 	"github.com/toolstream/toolstream/internal/kit/inflight"
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -214,7 +215,7 @@ func (r *idempotency) save(ctx context.Context, call keyed, revision uint64, end
 	default:
 		m.Failed = &failure{schema.CallProtocolError, http.StatusBadGateway, end.err.Error()}
 	}
-	value, err := json.Marshal(m)
+	value, err := jsondoc.Plain(m)
 	if err != nil {
 		return err
 	}

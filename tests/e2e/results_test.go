@@ -79,8 +79,8 @@ func members(result string) map[string]string {
 func same(t *testing.T, by string, direct, through map[string]string) {
 	t.Helper()
 	for name, want := range direct {
-		if through[name] != want {
-			t.Errorf("by %s, %s is\n%s, not\n%s", by, name, through[name], want)
+		if got := string(jsondoc.Compact([]byte(through[name]))); got != want {
+			t.Errorf("by %s, %s is\n%s, not\n%s", by, name, got, want)
 		}
 	}
 	if len(through) != len(direct) {

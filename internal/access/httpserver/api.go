@@ -4,6 +4,7 @@ package httpserver
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"strings"
 
@@ -23,7 +24,7 @@ func NewAPI(version string) (huma.API, *Mux) {
 		Servers:    []*huma.Server{{URL: "/", Description: "The server that answers with this document."}},
 		Components: &huma.Components{Schemas: types, Responses: problemResponses(types), Headers: fields(), SecuritySchemes: schemes()},
 	}
-	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshalStrictly}
+	strict := huma.Format{Marshal: marshal, Unmarshal: unmarshalStrictly}
 	conf.Formats = map[string]huma.Format{
 		"application/json":                  strict,
 		"json":                              strict, // of +json
@@ -36,6 +37,14 @@ func NewAPI(version string) (huma.API, *Mux) {
 	api := humago.New(mux, conf)
 	api.UseMiddleware(admitChanges(api), requireRole(api), watchBody)
 	return api, mux
+}
+
+// marshal writes an answer, in the answer's own way if it has one.
+func marshal(w io.Writer, v any) error {
+	if own, ok := v.(interface{ WriteJSON(w io.Writer) error }); ok {
+		return own.WriteJSON(w)
+	}
+	return huma.DefaultJSONFormat.Marshal(w, v)
 }
 
 // bodyLimits leaves the size of a body to its operation. The number of values

@@ -101,6 +101,7 @@ func (c *conn) Call(ctx context.Context, call source.Call) (source.Answer, error
 			}
 		}
 		if listErr == nil {
+			seen = &sight{}
 			_, err = c.session.CallTool(seen.watch(ctx), params)
 		}
 	}
@@ -167,9 +168,8 @@ type sight struct {
 
 	instead func(result []byte) []byte // what the SDK reads; nil: an empty object
 
-	// not before the SDK has returned
 	id     jsonrpc.ID
-	result json.RawMessage // nil without
+	result json.RawMessage // nil before the SDK has returned
 }
 
 type sightKey struct{}
@@ -203,8 +203,8 @@ func (s *sight) takeFrom(message []byte) []byte {
 		}
 	}
 	var raw any
-	if result == nil || version == nil || json.Unmarshal(id, &raw) != nil {
-		return message
+	if s.result != nil || result == nil || version == nil || json.Unmarshal(id, &raw) != nil {
+		return message // the SDK has returned with the first result
 	}
 	if of, err := jsonrpc.MakeID(raw); err != nil || of != s.id {
 		return message

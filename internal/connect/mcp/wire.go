@@ -76,11 +76,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if events {
 		framing = jsondoc.Events
 	}
-	body := io.Reader(resp.Body)
-	if !watched || seen.instead != nil {
-		body = inflight.Values(req.Context(), resp.Body)
-	}
-	counted := jsondoc.Counted(body, framing, w.bounds, w.refuse(seen))
+	counted := jsondoc.Counted(resp.Body, framing, w.bounds, w.refuse(seen))
 	resp.Body = counted
 	switch {
 	case open:
@@ -111,6 +107,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp.Body = body
 	}
+	resp.Body = inflight.Values(req.Context(), resp.Body) // that the SDK decodes
 	return resp, nil
 }
 

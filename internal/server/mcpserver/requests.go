@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -111,7 +112,7 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 		}
 		request.InputResponses = raw
 	}
-	answer, err := s.api.Call(apart(ctx), c.tool, request)
+	raw, err := s.send(apart(ctx), c.tool, request)
 	if err != nil {
 		var p *client.Problem
 		if errors.As(err, &p) && p.Status == http.StatusNotFound {
@@ -119,50 +120,45 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 		}
 		return refusal(err)
 	}
-	if len(answer.InputRequests) == 0 {
+	asked := jsondoc.Member(raw, "input_requests")
+	if asked == nil {
 		if to, ok := ctx.Value(writtenKey{}).(*written); ok {
-			to.result = resultOf(answer)
+			to.result = resultOf(raw)
 		}
 		return &sdk.CallToolResult{}, nil
 	}
 	var questions map[string]question
-	if err := json.Unmarshal(answer.InputRequests, &questions); err != nil {
+	if err := json.Unmarshal(asked, &questions); err != nil {
 		return nil, fmt.Errorf("what %s asks for: %w", c.tool, err)
 	}
 	if method := unanswerable(r.ClientCapabilities(), questions); method != "" {
 		return mistake("%s asks something back before it runs (%s), which your client cannot answer", c.tool, method), nil
 	}
-	raw, err := json.Marshal(map[string]any{"inputRequests": questions, "requestState": answer.RequestState})
+	wire, err := json.Marshal(map[string]any{"inputRequests": questions, "requestState": json.RawMessage(cmp.Or(string(jsondoc.Member(raw, "request_state")), `""`))})
 	if err != nil {
 		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
 	}
 	out := &sdk.CallToolResult{}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := json.Unmarshal(wire, out); err != nil {
 		return nil, fmt.Errorf("result of %s: %w", c.tool, err)
 	}
 	return out, nil
 }
 
-// written is a result as a tool wrote it. The SDK writes it in place of its own.
-type written struct {
-	*sdk.CallToolResult
-	result []byte // an object; nil: the SDK's own
-}
-
-type writtenKey struct{}
-
-// MarshalJSON implements json.Marshaler. The SDK says by its own result what the protocol of the client
-// wants in addition.
-func (w *written) MarshalJSON() ([]byte, error) {
-	own, err := json.Marshal(w.CallToolResult)
-	if err != nil || w.result == nil {
-		return own, err
+// send calls a tool, and returns the answer of the API: a schema.CallResult.
+func (s *Server) send(ctx context.Context, tool string, request schema.CallRequest) ([]byte, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
 	}
-	kind := jsondoc.Member(own, "resultType")
-	if kind == nil {
-		return w.result, nil
+	answer, _, err := s.api.Send(ctx, http.MethodPost, client.Path("/v1/tools", tool)+":call", nil, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Appendf(w.result[:len(w.result)-1:len(w.result)-1], `,"resultType":%s}`, kind), nil
+	defer answer.Close()
+	var out bytes.Buffer
+	_, err = io.Copy(&out, answer)
+	return out.Bytes(), err
 }
 
 // notWhole is the block after a result that was cut.
@@ -170,33 +166,30 @@ const notWhole = `{"type":"text","text":"[The result is not whole: it was larger
 
 // resultOf returns the result of a call in the form of MCP. Clients refuse a structured result that is
 // not an object: it is put into one.
-func resultOf(answer schema.CallResult) []byte {
-	blocks := answer.Content
-	if answer.Truncated {
-		blocks = append(blocks, json.RawMessage(notWhole))
+func resultOf(answer []byte) []byte {
+	out := append(make([]byte, 0, len(answer)+len(notWhole)+1<<10), `{"content":`...)
+	members := map[string][]byte{"content": []byte("[]"), "is_error": []byte("false")}
+	for name, value := range jsondoc.Members(answer) {
+		members[name] = value
 	}
-	size := len(answer.Structured)
-	for _, block := range blocks {
-		size += len(block) + len(",")
-	}
-	out := append(make([]byte, 0, size+1<<10), `{"content":[`...)
-	for i, block := range blocks {
-		if i > 0 {
+	out = append(out, members["content"]...)
+	if string(members["truncated"]) == "true" {
+		out = bytes.TrimSuffix(out, []byte("]"))
+		if out[len(out)-1] != '[' {
 			out = append(out, ',')
 		}
-		out = append(out, block...)
+		out = append(out, notWhole+"]"...)
 	}
-	out = fmt.Appendf(out, `],"isError":%t`, answer.IsError)
-	switch structured := answer.Structured; {
-	case len(structured) == 0, string(structured) == "null":
+	out = append(append(out, `,"isError":`...), members["is_error"]...)
+	switch structured := members["structured"]; {
+	case structured == nil, string(structured) == "null":
 	case structured[0] == '{':
 		out = append(append(out, `,"structuredContent":`...), structured...)
 	default:
 		out = append(append(append(out, `,"structuredContent":{"result":`...), structured...), '}')
 	}
-	for name, member := range answer.Other {
-		quoted, _ := json.Marshal(name) // texts always encode
-		out = append(append(append(append(out, ','), quoted...), ':'), member...)
+	if other := members["other"]; len(other) > len("{}") {
+		return append(append(out, ','), other[1:]...)
 	}
 	return append(out, '}')
 }

@@ -67,7 +67,9 @@ func (s *Server) Handler() http.Handler {
 			io.Reader
 			io.Closer
 		}{body, r.Body}, jsondoc.Whole, ofMessage, nil)
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
+		answer := &splice{ResponseWriter: w}
+		ctx := context.WithValue(context.WithValue(r.Context(), requestKey{}, r.Context()), spliceKey{}, answer)
+		h.ServeHTTP(answer, r.WithContext(ctx))
 	})
 }
 
@@ -119,17 +121,18 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error { return s.mcp.
 // three tools.
 func (s *Server) forCaller(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		var raw written
+		raw := &written{}
 		if r, ok := req.(*sdk.CallToolRequest); ok {
 			if !own[r.Params.Name] {
 				req = byCallTool(r)
 			}
-			ctx = context.WithValue(ctx, writtenKey{}, &raw)
+			raw.answer, _ = ctx.Value(spliceKey{}).(*splice)
+			ctx = context.WithValue(ctx, writtenKey{}, raw)
 		}
 		result, err := next(ctx, method, req)
 		if r, ok := result.(*sdk.CallToolResult); ok && err == nil && raw.result != nil {
 			raw.CallToolResult = r
-			return &raw, nil
+			return raw, nil
 		}
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
 			out := *list

@@ -323,3 +323,30 @@ func TestTheCallerAndItsTokenReachTheAPI(t *testing.T) {
 		}
 	}
 }
+
+func TestAResultIsPassedOnAsItIs(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"content":[{"type":"new","n":1.0}],"structured":{"a":9007199254740993},"is_error":true,"other":{"_meta":{"b":1e400}}}`: `{"content":[{"type":"new","n":1.0}],"isError":true,"structuredContent":{"a":9007199254740993},"_meta":{"b":1e400}}`,
+		`{"content":[],"structured":[1.0],"is_error":false}`:                                                                     `{"content":[],"isError":false,"structuredContent":{"result":[1.0]}}`,
+		`{"content":[],"structured":null,"truncated":true}`:                                                                      `{"content":[` + notWhole + `],"isError":false}`,
+		`{"content":[{"type":"new"}],"truncated":true,"is_error":false}`:                                                         `{"content":[{"type":"new"},` + notWhole + `],"isError":false}`,
+	} {
+		front := New("test", &client.Client{HTTP: &http.Client{Transport: answering(answer)}, Server: "http://localhost"}).Handler()
+		for _, id := range []string{`1`, string(mark)} {
+			r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"call_tool","arguments":{"tool_name":"t"}}}`))
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-11-25"}}
+			w := httptest.NewRecorder()
+			front.ServeHTTP(w, r)
+			if got := w.Body.String(); got != `{"jsonrpc":"2.0","id":`+id+`,"result":`+want+`}` {
+				t.Errorf("%s comes as %s", answer, got)
+			}
+		}
+	}
+}
+
+// answering is an API that always says the same.
+type answering string
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(a))), Request: r}, nil
+}
