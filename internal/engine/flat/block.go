@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unique"
 
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/engine/lexical"
 	"github.com/toolstream/toolstream/internal/kit/vector"
 	"github.com/toolstream/toolstream/pkg/events"
@@ -63,9 +64,11 @@ type block struct {
 	providers  uint64 // bit i: it is a provider
 	hidden     uint64 // bit i: it is in quarantine
 	flagged    uint64 // bit i: it has flags
+	destroys   uint64 // bit i: it is a tool whose calls may destroy something
 	entities   [blockSize]*entity
 	called     [blockSize]uint32                // as entities have it
 	owner      [blockSize]unique.Handle[string] // the tools' providers, and the providers themselves
+	origin     [blockSize]unique.Handle[index.Origin]
 	rows       [kinds]rows
 }
 
@@ -91,7 +94,7 @@ func (r *rows) between(from, to, stride int) ([]byte, []float32) {
 // to one slot counts. stride is the bytes of a row. All kinds share one array, so that a scan is
 // one stream.
 func (b *block) with(changes []change, stride int) *block {
-	out := &block{generation: generations.Add(1), live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, entities: b.entities, called: b.called, owner: b.owner}
+	out := &block{generation: generations.Add(1), live: b.live, providers: b.providers, hidden: b.hidden, flagged: b.flagged, destroys: b.destroys, entities: b.entities, called: b.called, owner: b.owner, origin: b.origin}
 	var changed [blockSize]*change
 	for n := range changes {
 		c := &changes[n]
@@ -131,19 +134,22 @@ func (b *block) with(changes []change, stride int) *block {
 // set changes a slot, but not its rows.
 func (b *block) set(i int, e *entity) {
 	bit := uint64(1) << i
-	b.live, b.providers, b.hidden, b.flagged = b.live&^bit, b.providers&^bit, b.hidden&^bit, b.flagged&^bit
-	b.entities[i], b.called[i], b.owner[i] = nil, 0, unique.Handle[string]{}
+	b.live, b.providers, b.hidden, b.flagged, b.destroys = b.live&^bit, b.providers&^bit, b.hidden&^bit, b.flagged&^bit, b.destroys&^bit
+	b.entities[i], b.called[i], b.owner[i], b.origin[i] = nil, 0, unique.Handle[string]{}, unique.Handle[index.Origin]{}
 	if e.deleted() {
 		return
 	}
 	b.live |= bit
 	b.entities[i], b.called[i] = e, e.called
-	b.owner[i] = e.provider
+	b.owner[i], b.origin[i] = e.provider, e.origin
 	if e.quarantined {
 		b.hidden |= bit
 	}
 	if len(e.flags) > 0 {
 		b.flagged |= bit
+	}
+	if e.origin.Value().Hints.Destructive {
+		b.destroys |= bit
 	}
 	if e.ref.Kind == schema.KindProvider {
 		b.providers |= bit

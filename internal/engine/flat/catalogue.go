@@ -123,12 +123,15 @@ func (s *snapshot) following(l index.Listing, masks []uint64) []*entity {
 	}
 	for i, b := range s.blocks {
 		live := b.live
+		if l.Quarantined {
+			live &= b.hidden
+		}
 		if masks != nil {
 			live &= masks[i]
 		}
 		for ; live != 0; live &= live - 1 {
 			e := b.entities[bits.TrailingZeros64(live)]
-			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner || l.Quarantined && !e.quarantined {
+			if e.ref.Kind != l.Kind || e.ref.ID <= l.Cursor || l.Provider != "" && e.provider != owner {
 				continue
 			}
 			if first = append(first, e); len(first) == 4*n+blockSize {
@@ -153,6 +156,25 @@ func (i *Index) Tools(tenant string) iter.Seq[policy.Tool] {
 			}
 		}
 	}
+}
+
+// Origins returns the origins of a tenant's tools, each once.
+func (i *Index) Origins(tenant string) []index.Origin {
+	t := i.tenants.find(tenant)
+	if t == nil {
+		return nil
+	}
+	found := map[unique.Handle[index.Origin]]bool{}
+	for _, b := range t.now.Load().blocks {
+		for tools := b.live &^ b.providers; tools != 0; tools &= tools - 1 {
+			found[b.origin[bits.TrailingZeros64(tools)]] = true
+		}
+	}
+	out := make([]index.Origin, 0, len(found))
+	for o := range found {
+		out = append(out, o.Value())
+	}
+	return out
 }
 
 // Version returns the newest version applied of an entity, deletes included,

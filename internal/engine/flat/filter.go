@@ -18,13 +18,15 @@ type filter struct {
 	behind           map[unique.Handle[string]]bool // flags
 	slots            map[int]uint64                 // by block, nil: any
 	scope            []uint64                       // by block, nil: any
+	calls            []uint64                       // by block, nil: any
+	withheld         bool                           // only what the scope and the kinds allow, and the others do not
 }
 
 func newFilter(l *index.Lookup, t *tenant, s *snapshot) filter {
 	return filter{
 		tools: admits(l, schema.KindTool), providers: admits(l, schema.KindProvider),
 		owners: handles(l.Filters.Providers), tags: handles(l.Filters.Tags), slots: slotsOf(l.Filters.IDs, t, s), scope: t.scopes.masks(l.Scope, s.blocks),
-		excluded: handles(l.Exclude), behind: handles(l.Behind),
+		calls: callable(l.Calls, t, s, admits(l, schema.KindProvider)), excluded: handles(l.Exclude), behind: handles(l.Behind), withheld: l.Withheld,
 	}
 }
 
@@ -61,6 +63,49 @@ func slotsOf(ids []string, t *tenant, s *snapshot) map[int]uint64 {
 	return out
 }
 
+// callable returns the slots of each block with tools that can be called and, if wanted, with the
+// providers of such tools; nil for all.
+func callable(c *index.Callable, t *tenant, s *snapshot, providers bool) []uint64 {
+	if c == nil {
+		return nil
+	}
+	call, destroy := t.scopes.masks(c.Call, s.blocks), t.scopes.masks(c.Destroy, s.blocks)
+	known := map[unique.Handle[index.Origin]]bool{}
+	masks, owners := make([]uint64, len(s.blocks)), map[unique.Handle[string]]bool{}
+	var last unique.Handle[index.Origin] // neighbours share it as a rule
+	var can bool
+	for n, b := range s.blocks {
+		tools := b.live &^ b.hidden &^ b.providers
+		if call != nil {
+			tools &= call[n] | b.destroys
+		}
+		if destroy != nil {
+			tools &= destroy[n] | ^b.destroys
+		}
+		masks[n] = keep(tools, func(i int) bool {
+			if b.origin[i] == last {
+				return can
+			}
+			var there bool
+			last = b.origin[i]
+			if can, there = known[last]; !there {
+				can = c.Of(last.Value())
+				known[last] = can
+			}
+			if can && providers {
+				owners[b.owner[i]] = true
+			}
+			return can
+		})
+	}
+	if providers {
+		for n, b := range s.blocks {
+			masks[n] |= keep(b.live&b.providers, func(i int) bool { return owners[b.owner[i]] })
+		}
+	}
+	return masks
+}
+
 // allowed returns the slots of each block that may be chosen, and how many
 // they are.
 func (f *filter) allowed(blocks []*block) (masks []uint64, n int) {
@@ -73,7 +118,7 @@ func (f *filter) allowed(blocks []*block) (masks []uint64, n int) {
 }
 
 func (f *filter) mask(n int, b *block) uint64 {
-	mask := b.live &^ b.hidden
+	mask := b.live
 	if !f.tools {
 		mask &= b.providers
 	}
@@ -82,6 +127,11 @@ func (f *filter) mask(n int, b *block) uint64 {
 	}
 	if f.scope != nil {
 		mask &= f.scope[n]
+	}
+	all := mask
+	mask &^= b.hidden
+	if f.calls != nil {
+		mask &= f.calls[n]
 	}
 	if f.slots != nil {
 		mask &= f.slots[n]
@@ -94,6 +144,9 @@ func (f *filter) mask(n int, b *block) uint64 {
 	}
 	if f.excluded != nil {
 		mask = mask&^b.flagged | keep(mask&b.flagged, func(i int) bool { return !anyOf(b.entities[i].flags, f.excluded) })
+	}
+	if f.withheld {
+		return all &^ mask
 	}
 	return mask
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/engine/lexical"
 	"github.com/toolstream/toolstream/internal/kit/vector"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -24,7 +25,7 @@ import (
 // format identifies the content of the records. It rises whenever the same document gets other
 // bytes: another layout, other words, other quantised vectors. An index of another format is built
 // again from the bus.
-const format = 6
+const format = 7
 
 // The first byte of a record.
 const (
@@ -53,6 +54,7 @@ type meta struct {
 	Endpoint    string `json:",omitempty"` // hash of the source's address, as events.Change has it
 	Label       string `json:",omitempty"` // as index.Label has it
 	Format      string
+	Hints       toolschema.Hints // of a tool
 	Hash        string
 	First       uint64       `json:",omitempty"` // revision of its first document; 0: this one
 	Sketch      index.Sketch `json:",omitempty"` // of a tool
@@ -66,6 +68,11 @@ type meta struct {
 	Counts      counts // of the vectors
 	Words       int    // bytes of the words
 	Document    int    // bytes of the document
+}
+
+// origin returns the origin of a tool.
+func (m *meta) origin() index.Origin {
+	return index.Origin{Provider: m.Provider, From: m.From, Endpoint: m.Endpoint, Format: m.Format, Hints: m.Hints}
 }
 
 // record is one entity on disk: type, length of the meta data, meta data
@@ -109,7 +116,7 @@ func newRecord(c *events.Change) (*record, error) {
 	r.Label, r.Tags, r.Flags = index.Label(doc), doc.Tags, doc.Flags
 	r.Quarantined, r.Pending, r.Uncovered = doc.Quarantined, doc.Pending(), doc.CoversLittle()
 	if c.Kind == schema.KindTool {
-		r.Sketch = index.SketchOf(doc, c.Provider)
+		r.Sketch, r.Hints = index.SketchOf(doc, c.Provider), toolschema.HintsOf(c.Format, c.Raw)
 	}
 	r.document, r.raw, r.doc, r.Document = document, c.Raw, doc, len(document)
 	r.Required = make([]bool, len(doc.Parameters))

@@ -3,7 +3,10 @@
 package index
 
 import (
+	"encoding/json"
+
 	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/fusion"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
@@ -44,6 +47,7 @@ type Lookup struct {
 	Tenant  string
 	Scope   *policy.Scope  // what the caller may find; nil: everything
 	Filters schema.Filters // applied before anything is chosen
+	Calls   *Callable      // tools that may be chosen, and the providers of such tools; nil: every tool
 	Exclude []string       // flags: entities with any of them are never chosen
 	Behind  []string       // flags: entities with any of them come after all others, if these are fewer than N or include an entity of Also
 	Kinds   []schema.Kind  // empty: every kind
@@ -52,11 +56,37 @@ type Lookup struct {
 	N       int          // how many; 0 for the entities of Also alone
 	Also    []string     // ids of entities that are scored and returned whatever their texts score
 	Rerank  bool         // whether candidates come with the vectors that reranking compares
+
+	// Withheld turns the choice around: candidates are what Filters, Exclude, Calls and quarantine
+	// leave out, of the kinds and within the scope.
+	Withheld bool
 }
 
 // Apart reports whether candidates come with a score for each need by itself.
 func (l *Lookup) Apart() bool {
 	return l.Rerank || len(l.Probe.Needs) > 1 && l.Model.Features[fusion.RelatedNeed] != 0
+}
+
+// Origin holds the facts of a tool that decide, with the grants of a caller, whether it can be called.
+type Origin struct {
+	Provider string
+	From     string // source that it was read from
+	Endpoint string // hash of the source's address when it listed the tool
+	Format   string
+	Hints    toolschema.Hints
+}
+
+// OriginOf returns the origin of a tool with its raw document.
+func OriginOf(e *schema.Entity, raw json.RawMessage) Origin {
+	return Origin{Provider: e.Provider, From: e.From, Endpoint: e.Endpoint, Format: e.Format, Hints: toolschema.HintsOf(e.Format, raw)}
+}
+
+// Callable is the set of tools that a caller can call. An adapter asks Of once for each origin in a
+// search, since many tools share one.
+type Callable struct {
+	Of      func(Origin) bool // whether tools of an origin can be called, grants aside
+	Call    *policy.Scope     // of tools whose calls destroy nothing
+	Destroy *policy.Scope     // of the others
 }
 
 // Listing asks for a page of the catalogue, in the order of ids.

@@ -32,6 +32,8 @@ type Replica interface {
 	ScoreCandidates(ctx context.Context, l index.Lookup, vectors map[schema.Ref]*events.Vectors) ([]index.Candidate, error)
 	// Suppliers returns for each tool the tools that answer with its parameters.
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
+	// Origins returns the origins of a tenant's tools, each once.
+	Origins(tenant string) []index.Origin
 }
 
 // vectorsOf are vectors by entity.
@@ -170,7 +172,7 @@ func (s *Search) proposals(ctx context.Context, m Model, l *index.Lookup) ([]sch
 	if err != nil {
 		return nil, err
 	}
-	filters, limit := filter(l), s.limit(l)
+	filters, limit := filter(l, s.callable(l)), s.limit(l)
 	group := pool.NewWithResults[[]*pb.SearchResult]().WithContext(ctx).WithCancelOnError().WithFirstError()
 	for _, near := range questions {
 		group.Go(func(ctx context.Context) ([]*pb.SearchResult, error) {
@@ -206,13 +208,35 @@ func (s *Search) find(ctx context.Context, r *pb.SearchRequest) ([]*pb.SearchRes
 // through the graph, and refuses too large limits.
 func (s *Search) limit(l *index.Lookup) uint32 {
 	most := max(s.least, l.N/2)
-	if s := l.Scope; s != nil && (!s.Allow.All && s.Allow.Len() > mostAllowed || s.Deny.Len() > mostDenied) {
+	if s := l.Scope; s != nil && (!s.Allow.All && s.Allow.Len() > mostAllowed || s.Deny.Len() > mostDenied) || l.Calls != nil || l.Withheld {
 		most *= moreOfMany
 	}
 	return uint32(min(most, maxProposals))
 }
 
-// moreOfMany is the factor of additional proposals if Weaviate gets only a part of a scope, so that
+// callable returns names in propGrantable that all tools have that a lookup may choose, and some
+// others: the replica decides about each. It returns nil if it has no names for all of them.
+func (s *Search) callable(l *index.Lookup) []string {
+	if l.Calls == nil || l.Withheld {
+		return nil
+	}
+	names := map[string]bool{noGrant: true}
+	for _, o := range s.replica.Origins(l.Tenant) {
+		if !l.Calls.Of(o) {
+			continue
+		}
+		of := policy.Tool{Provider: o.Provider, Source: o.From}.Names()
+		if len(of) == 0 {
+			return nil
+		}
+		for _, name := range of {
+			names[name] = true
+		}
+	}
+	return slices.Collect(maps.Keys(names))
+}
+
+// moreOfMany is the factor of additional proposals if Weaviate gets only a part of the filters, so that
 // many of them may be filtered out.
 const moreOfMany = 8
 
@@ -318,7 +342,7 @@ func (a *asker) addAll(v *events.Vectors, n int) {
 
 // filter returns the filter of a lookup, nil for everything. The replica filters too: Weaviate's
 // proposals may have changed since.
-func filter(l *index.Lookup) *pb.Filters {
+func filter(l *index.Lookup, callable []string) *pb.Filters {
 	var all []*pb.Filters
 	some := func(property string, values []string) {
 		if len(values) > 0 {
@@ -326,6 +350,12 @@ func filter(l *index.Lookup) *pb.Filters {
 		}
 	}
 	some(propKind, kinds(l))
+	if l.Withheld { // Weaviate cannot turn the others around
+		return together(append(all, inScope(l.Scope)...))
+	}
+	if len(callable) <= mostAllowed {
+		some(propGrantable, callable)
+	}
 	if owners := l.Filters.Providers; len(owners) > 0 {
 		all = append(all, &pb.Filters{Operator: pb.Filters_OPERATOR_OR, Filters: []*pb.Filters{
 			anyOf(propProvider, owners), anyOf(propKey, owners), // a provider is among its own
@@ -333,7 +363,11 @@ func filter(l *index.Lookup) *pb.Filters {
 	}
 	some(propTags, l.Filters.Tags)
 	some(propKey, l.Filters.IDs)
-	all = append(all, inScope(l.Scope)...)
+	return together(append(all, inScope(l.Scope)...))
+}
+
+// together returns the conjunction of filters, nil for everything.
+func together(all []*pb.Filters) *pb.Filters {
 	switch len(all) {
 	case 0:
 		return nil

@@ -63,6 +63,7 @@ func IndexSuite(t *testing.T, a IndexAdapter) {
 		{"nothing to embed", testNothingToEmbed},
 		{"filters", testFilters},
 		{"scopes", testScopes},
+		{"calls", testCalls},
 		{"also", testAlso},
 		{"suppliers", testSuppliers},
 		{"suppliers through changes", testSuppliersThroughChanges},

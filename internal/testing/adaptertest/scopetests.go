@@ -38,6 +38,60 @@ func testScopes(t *indexTest) {
 	t.catalogueInScope(changes)
 }
 
+// testCalls compares searches among callable tools with a ranking of all tools, and the withheld
+// tools with all others in the scope.
+func testCalls(t *indexTest) {
+	newest := map[schema.Ref]events.Change{}
+	changes := t.granted(600)
+	for i := range changes {
+		c := &changes[i]
+		c.Document.Quarantined = i%9 == 0
+		c.Endpoint, c.Format, c.Raw = fmt.Sprint(i%2), "mcp", fmt.Appendf(nil, `{"annotations":{"readOnlyHint":%v}}`, i%4 == 0)
+		newest[c.Ref] = *c
+	}
+	t.apply(changes...)
+	for n := range 40 {
+		scope, called := t.randomScope(changes), fmt.Sprint(t.rng.IntN(2))
+		calls := &index.Callable{
+			Of: func(o index.Origin) bool {
+				return o.Provider != "a" && (o.Hints.Destructive || o.From != "crawl") && o.Endpoint != called
+			},
+			Call: t.randomScope(changes), Destroy: t.randomScope(changes),
+		}
+		open, owners := map[schema.Ref]bool{}, map[string]bool{}
+		for ref, c := range newest {
+			origin, by := index.OriginOf(&schema.Entity{Provider: c.Provider, From: c.From, Endpoint: c.Endpoint, Format: c.Format}, c.Raw), calls.Call
+			if origin.Hints.Destructive {
+				by = calls.Destroy
+			}
+			open[ref] = c.Kind == schema.KindTool && !c.Document.Quarantined && calls.Of(origin) && allows(by, changes, ref)
+			owners[c.Provider] = owners[c.Provider] || open[ref]
+		}
+		var want, left []string
+		l := index.Lookup{Probe: t.probe("weather"), N: 1000, Scope: scope, Kinds: []schema.Kind{schema.KindTool, schema.KindProvider}}
+		for _, c := range t.candidates(l) {
+			if open[c.Ref] || c.Kind == schema.KindProvider && owners[c.ID] {
+				want = append(want, c.ID)
+			}
+		}
+		l.Calls, l.Withheld = calls, true
+		for ref := range newest {
+			if !slices.Contains(want, ref.ID) && allows(scope, changes, ref) {
+				left = append(left, ref.ID)
+			}
+		}
+		got := ids(t.candidates(l))
+		slices.Sort(got)
+		if slices.Sort(left); !slices.Equal(got, left) {
+			t.Fatalf("search %d: %d are left out, want %d", n, len(got), len(left))
+		}
+		l.N, l.Withheld = 10, false
+		if got, want = ids(t.candidates(l)), want[:min(10, len(want))]; !slices.Equal(got, want) {
+			t.Fatalf("search %d: found %v, want %v", n, got, want)
+		}
+	}
+}
+
 // granted returns n tools and providers that grants can tell apart.
 func (g *generator) granted(n int) []events.Change {
 	changes := make([]events.Change, n)
