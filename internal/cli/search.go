@@ -163,8 +163,8 @@ func printSearch(con *console, a schema.SearchResponse, full bool) {
 	if len(a.Degraded) > 0 {
 		con.Notef("degraded: %s could not be asked\n", strings.Join(a.Degraded, ", "))
 	}
+	printFit(con, a)
 	if len(a.Results) == 0 {
-		con.Notef("nothing found: no document that you may find matches the query, its filters and its least confidence; `toolstream tools list` shows the indexed tools\n")
 		return
 	}
 	if a.Chosen != nil {
@@ -173,7 +173,11 @@ func printSearch(con *console, a schema.SearchResponse, full bool) {
 	t := program.NewTable("#", "SCORE", "CONFIDENCE", "ID", "+CALLABLE NAME", "DESCRIPTION…")
 	t.Names = 3
 	for i, r := range a.Results {
-		t.Add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, r.CallableName, describe(r))
+		text := describe(r)
+		if a.NothingFits {
+			text = "unlikely. " + text
+		}
+		t.Add(i+1, fmt.Sprintf("%.3f", r.Score), fmt.Sprintf("%.2f", r.Confidence), r.ID, r.CallableName, text)
 	}
 	con.PrintTable(t)
 	printSearched(con, a)
@@ -190,16 +194,41 @@ func printSearch(con *console, a schema.SearchResponse, full bool) {
 			printExplanation(con, i+1, r, full)
 		}
 	}
-	if a.Quarantined {
-		con.Notef("there are tools in quarantine: `toolstream tools list --quarantined` names them\n")
-	}
-	if a.NothingFits {
-		con.Notef("nothing fits: no result is likely to be what the query wants\n")
-	}
 	if a.KCapped {
 		con.Notef("-k is at most %d\n", schema.MaxK)
 	}
 	con.Notef("%d results in %.1f ms, weights %s, search %s\n", len(a.Results), a.TookMS, a.Weights, a.SearchID)
+}
+
+// reasons says in words why nothing fits.
+var reasons = map[schema.Reason]string{
+	schema.ReasonNone:        "no tool that you may find is likely to be for the query; `toolstream tools list` shows the indexed tools",
+	schema.ReasonFilters:     "the filters of the search leave out what may fit",
+	schema.ReasonGrants:      "you may find what fits, and not call it",
+	schema.ReasonServerDown:  "what fits cannot be called now, since its source is down: `toolstream sources list`",
+	schema.ReasonNotCallable: "this server cannot call what fits",
+	schema.ReasonQuarantine:  "what may fit is in quarantine: `toolstream tools list --quarantined`",
+}
+
+// printFit says, before any result, that nothing fits and why, and what better tools are left out.
+func printFit(con *console, a schema.SearchResponse) {
+	if a.NothingFits {
+		nearest := ""
+		if len(a.Results) > 0 {
+			nearest = "; the results below only come nearest"
+		}
+		con.Notef("nothing fits: %s%s\n", reasons[a.Reason], nearest)
+	}
+	for _, w := range a.Withheld {
+		con.Notef("left out: %s, confidence %.2f: %s\n", program.OneLine(w.Name), w.Confidence, program.OneLine(w.Why))
+	}
+	more := -len(a.Withheld)
+	for _, n := range a.WithheldBy {
+		more += n
+	}
+	if more > 0 {
+		con.Notef("left out: %d more\n", more)
+	}
 }
 
 func describe(r schema.Result) string {

@@ -63,6 +63,24 @@ func TestAWideSearchShowsCallableNames(t *testing.T) {
 	}
 }
 
+// If nothing fits, it is said with the reason, and each row is marked.
+func TestASearchSaysWhyNothingFits(t *testing.T) {
+	for reason := range reasons {
+		s := serveJSON(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Write([]byte(`{"nothing_fits":true,"reason":"` + string(reason) + `","withheld":[{"name":"jira_create","confidence":0.5,"why":"its source jira is stale"}],
+				"withheld_by":{"server_down":2,"filters":1},"results":[{"id":"a","description":"Boils."}]}`))
+		})
+		_, out, errOut := called(t, "search", "x", "--server", s)
+		said := "nothing fits: " + reasons[reason] + "; the results below only come nearest\nleft out: jira_create, confidence 0.50: its source jira is stale\nleft out: 2 more\n"
+		if !strings.Contains(out, "unlikely. Boils.") || !strings.HasPrefix(errOut, said) {
+			t.Errorf("%s:\n%s%s", reason, out, errOut)
+		}
+	}
+	if len(reasons) != len(schema.Reasons()) {
+		t.Errorf("%d of %d reasons have words", len(reasons), len(schema.Reasons()))
+	}
+}
+
 func TestFlagsComeFirstInADescription(t *testing.T) {
 	if got := describe(schema.Result{Description: "Boils.", Flags: []string{"bidi-characters", "mixed-scripts"}}); got != "flagged bidi-characters, mixed-scripts. Boils." {
 		t.Error(got)

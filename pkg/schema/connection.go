@@ -4,6 +4,7 @@ package schema
 type Connection struct {
 	Connected   bool    `json:"connected"`
 	Why         string  `json:"why,omitempty"`         // The reason why the tool cannot be called.
+	Reason      Reason  `json:"reason,omitempty"`      // The class of the reason.
 	Destructive bool    `json:"destructive,omitempty"` // Whether a call may change or delete existing things.
 	Health      *Health `json:"health,omitempty"`      // The health of recent calls, absent without any.
 }

@@ -77,19 +77,49 @@ type SearchRequest struct {
 
 // SearchResponse answers a SearchRequest.
 type SearchResponse struct {
-	SearchID    string    `json:"search_id"`             // The id of the search for feedback; empty if the search teaches nothing.
-	Weights     string    `json:"weights"`               // The version of the weights that ranked this answer.
-	Rewrite     Rewrite   `json:"rewrite"`               // How the query was rewritten.
-	Degraded    []string  `json:"degraded"`              // The parts of the server that did not answer; never null.
-	TookMS      float64   `json:"took_ms"`               // The time of the search in milliseconds.
-	Reranked    Rerank    `json:"reranked,omitempty"`    // How the results were reordered: single or multi.
-	KCapped     bool      `json:"k_capped,omitempty"`    // Whether k was above 1000 and has been lowered to it.
-	Chosen      *Chosen   `json:"chosen,omitempty"`      // What the search chose to rank, if the request left it open.
-	NothingFits bool      `json:"nothing_fits"`          // Whether probably no entity that was found is what the query asks for.
-	Quarantined bool      `json:"quarantined,omitempty"` // In an answer without results: whether tools of the requested providers are in quarantine.
-	Searched    *Searched `json:"searched,omitempty"`    // What the query was split into, if an explanation was requested.
-	Results     []Result  `json:"results"`               // The results, best first; never null.
+	SearchID    string    `json:"search_id"`          // The id of the search for feedback; empty if the search teaches nothing.
+	Weights     string    `json:"weights"`            // The version of the weights that ranked this answer.
+	Rewrite     Rewrite   `json:"rewrite"`            // How the query was rewritten.
+	Degraded    []string  `json:"degraded"`           // The parts of the server that did not answer; never null.
+	TookMS      float64   `json:"took_ms"`            // The time of the search in milliseconds.
+	Reranked    Rerank    `json:"reranked,omitempty"` // How the results were reordered: single or multi.
+	KCapped     bool      `json:"k_capped,omitempty"` // Whether k was above 1000 and has been lowered to it.
+	Chosen      *Chosen   `json:"chosen,omitempty"`   // What the search chose to rank, if the request left it open.
+	NothingFits bool      `json:"nothing_fits"`       // Whether probably no result is what the query asks for.
+	Reason      Reason    `json:"reason,omitempty"`   // Why nothing fits.
+	Searched    *Searched `json:"searched,omitempty"` // What the query was split into, if an explanation was requested.
+	Results     []Result  `json:"results"`            // The results, best first; never null.
+
+	Withheld   []Withheld     `json:"withheld,omitempty"`    // Better than all results, but left out: at most three, best first.
+	WithheldBy map[Reason]int `json:"withheld_by,omitempty"` // How many of the best 60 are better and left out, by reason.
 	InForm
+}
+
+// Reason says why nothing fits a query, or why a tool is left out of an answer.
+type Reason string
+
+// The reasons. All but the first are of tools that fit the query.
+const (
+	ReasonNone        Reason = "none"         // the caller may find no tool that fits
+	ReasonFilters     Reason = "filters"      // the request's filters, exclude_flags or min_confidence leave it out
+	ReasonGrants      Reason = "grants"       // the caller may find it, but not call it
+	ReasonServerDown  Reason = "server_down"  // its source is paused, stale, or does not answer
+	ReasonNotCallable Reason = "not_callable" // this server knows no place to call it at
+	ReasonQuarantine  Reason = "quarantine"   // it is in quarantine
+)
+
+// Reasons returns all reasons.
+func Reasons() []Reason {
+	return []Reason{ReasonNone, ReasonFilters, ReasonGrants, ReasonServerDown, ReasonNotCallable, ReasonQuarantine}
+}
+
+// Withheld is an entity that an answer leaves out, but not for quarantine or a flag: their words
+// stay out of answers.
+type Withheld struct {
+	Name       string  `json:"name"`       // The callable name of the tool; the id, if it has none.
+	Confidence float64 `json:"confidence"` // As in a result.
+	Reason     Reason  `json:"reason"`
+	Why        string  `json:"why"` // The reason in words.
 }
 
 // Chosen says whether a search with rank auto has ranked tools or providers, and why.

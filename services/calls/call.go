@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"github.com/toolstream/toolstream/internal/access/audit"
 	"github.com/toolstream/toolstream/internal/connect/outbound"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/kit/fairqueue"
 	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/kit/inflight"
@@ -95,12 +97,16 @@ func (s *Service) call(ctx context.Context, c *call) (result schema.CallResult, 
 		c.SearchID = s.searches.last(c.caller, c.Session, c.tool.ID)
 	}
 	audit.Annotate(ctx, audit.Details{Tools: []audit.ToolRef{{ID: c.tool.ID, Revision: c.tool.Revision}}, Search: c.SearchID})
-	if err := s.permissions(c.caller).check(&c.tool, c.hints); err != nil {
+	permissions := s.permissions(c.caller)
+	if err := cmp.Or(permissions.permit(c.hints), permissions.check(&c.tool, c.hints)); err != nil {
 		audit.Annotate(ctx, audit.Details{Reason: err.Error()})
 		return result, err
 	}
 	audit.Annotate(ctx, audit.Details{ReadOnly: !c.hints.Destructive})
-	if c.target, err = s.locate(&c.tool); err != nil {
+	if c.target, err = s.locate(c.tool.Tenant, index.OriginOf(&c.tool, c.raw)); err == nil {
+		err = c.target.stopped()
+	}
+	if err != nil {
 		return result, err
 	}
 	if err := s.checkArguments(ctx, c); err != nil {

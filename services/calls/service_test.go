@@ -25,6 +25,7 @@ import (
 	"github.com/toolstream/toolstream/internal/access/audit"
 	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/kit/fairqueue"
 	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/lab/simulation"
@@ -168,7 +169,19 @@ func TestACallIsRefusedWithItsReason(t *testing.T) {
 		if tc.caller.Tenant != ada.Tenant {
 			continue
 		}
-		if c := b.Connections(tc.caller)(&e, b.tools["shop/sell"]); c.Connected != (tc.want == "ok") || c.Destructive != (tc.hints == changing) || !c.Connected && !strings.Contains(c.Why, tc.says) {
+		why := map[string]schema.Reason{"refused 403": schema.ReasonGrants, "refused 409": schema.ReasonNotCallable}[tc.want]
+		if tc.name == "a paused one" {
+			why = schema.ReasonServerDown
+		}
+		set, origin, by := b.Callable(tc.caller), index.OriginOf(&e, b.tools["shop/sell"]), policy.ToolOf(e.Ref, e.Provider, e.From, nil)
+		scope := set.Call
+		if origin.Hints.Destructive {
+			scope = set.Destroy
+		}
+		if can := set.Of(origin) && scope.Allows(&by); can != (tc.want == "ok") {
+			t.Errorf("%s: among the callable tools: %v", tc.name, can)
+		}
+		if c := b.Connections(tc.caller)(&e, b.tools["shop/sell"]); c.Reason != why || c.Connected != (tc.want == "ok") || c.Destructive != (tc.hints == changing) || !c.Connected && !strings.Contains(c.Why, tc.says) {
 			t.Errorf("%s: %+v", tc.name, c)
 		}
 	}

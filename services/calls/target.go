@@ -1,14 +1,16 @@
 package calls
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/internal/connect/source"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/kit/identity"
-	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -39,34 +41,53 @@ type target struct {
 
 // locate returns the place of a tool: its source if possible, so that no source has its
 // tools called elsewhere by using the name of a provider, else its provider.
-func (s *Service) locate(e *schema.Entity) (target, error) {
+func (s *Service) locate(tenant string, o index.Origin) (target, error) {
+	if o.Hints.TaskOnly {
+		return target{}, refused(http.StatusConflict, "the tool runs as a task alone, which this server does not start")
+	}
 	src, there := Source{}, false
-	if e.From != "" {
-		if src, there = s.deps.Sources(e.Tenant, e.From); !there {
-			return target{}, refused(http.StatusConflict, "its source %s is not there", e.From)
+	if o.From != "" {
+		if src, there = s.deps.Sources(tenant, o.From); !there {
+			return target{}, refused(http.StatusConflict, "its source %s is not there", o.From)
 		}
 	}
-	p, known := s.cfg.Providers[e.Provider]
-	if known && e.Provider != "" && p.For(e.Tenant, identity.DefaultTenant) && (!there || !callable(src.Kind)) {
-		t := target{name: ":" + e.Provider, spec: p.Spec()}
+	p, known := s.cfg.Providers[o.Provider]
+	if known && o.Provider != "" && p.For(tenant, identity.DefaultTenant) && (!there || !callable(src.Kind)) {
+		t := target{name: ":" + o.Provider, spec: p.Spec()}
 		if p.Kind == source.OpenAPI {
 			t.server = p.URL
 		}
-		return t, callableAt(e.Format, t.spec.Kind)
+		return t, callableAt(o.Format, t.spec.Kind)
 	}
-	switch {
-	case !there:
+	if !there {
 		return target{}, refused(http.StatusConflict, "the tool has no source: a client sent it, and the setting calls.providers has no address for its provider")
-	case src.State == paused, src.State == removing, src.State == refusedNow:
-		return target{}, refused(http.StatusConflict, "its source %s is %s: `toolstream sources show %s` says why", e.From, src.State, e.From)
 	}
-	if err := callableAt(e.Format, src.Kind); err != nil {
+	if err := callableAt(o.Format, src.Kind); err != nil {
 		return target{}, err
 	}
-	if e.Endpoint != src.Endpoint() {
-		return target{}, refused(http.StatusConflict, "its source %s has moved since it listed the tool, and has not listed it at its new address yet", e.From)
+	if o.Endpoint != src.Endpoint() {
+		return target{}, refused(http.StatusConflict, "its source %s has moved since it listed the tool, and has not listed it at its new address yet", o.From)
 	}
-	return target{name: e.From, spec: src.Spec, found: src.Found, state: src.State}, nil
+	return target{name: o.From, spec: src.Spec, found: src.Found, state: src.State}, nil
+}
+
+// stopped returns why a source is not to be called, or nil.
+func (t *target) stopped() error {
+	if t.state == paused || t.state == removing || t.state == refusedNow {
+		return refused(http.StatusConflict, "its source %s is %s: `toolstream sources show %s` says why", t.name, t.state, t.name)
+	}
+	return nil
+}
+
+// down returns why a call at a target would probably not be answered, or nil.
+func (s *Service) down(tenant string, t *target) error {
+	switch {
+	case t.state == stale || t.state == authNeeded:
+		return fmt.Errorf("its source %s is %s", t.name, t.state)
+	case s.upstreams.open(sourceKey{tenant, t.name}):
+		return errors.New("its source does not answer, and is tried again shortly")
+	}
+	return t.stopped()
 }
 
 // callable reports whether tools are called at sources of a kind.
@@ -80,28 +101,45 @@ func callableAt(format, kind string) error {
 	return nil
 }
 
+// uncallable returns why a caller cannot call tools of an origin now, grants aside, or nil.
+func (s *Service) uncallable(p *permissions, o index.Origin) (schema.Reason, error) {
+	to, err := s.locate(p.caller.Tenant, o)
+	if err != nil {
+		return schema.ReasonNotCallable, err
+	}
+	if err := p.permit(o.Hints); err != nil {
+		return schema.ReasonGrants, err
+	}
+	if err := s.down(p.caller.Tenant, &to); err != nil {
+		return schema.ReasonServerDown, err
+	}
+	return schema.ReasonNotCallable, s.deps.Places.Permits(p.caller.Tenant, to.spec)
+}
+
+// Callable returns the tools that a caller can call now, according to Connections.
+func (s *Service) Callable(caller identity.Caller) *index.Callable {
+	p := s.permissions(caller)
+	call, unknown := p.scope(policy.Call)
+	destroy, err := p.scope(policy.Destroy)
+	return &index.Callable{Call: call, Destroy: destroy, Of: func(o index.Origin) bool {
+		_, why := s.uncallable(p, o)
+		return cmp.Or(unknown, err, why) == nil
+	}}
+}
+
 // Connections returns a function that says whether a caller can call a tool now, and if not, why.
 // The function sends nothing, and serves one request.
 func (s *Service) Connections(caller identity.Caller) func(e *schema.Entity, raw json.RawMessage) schema.Connection {
-	permissions := s.permissions(caller)
+	p := s.permissions(caller)
 	return func(e *schema.Entity, raw json.RawMessage) schema.Connection {
-		hints := toolschema.HintsOf(e.Format, raw)
-		to, err := s.locate(e)
+		o := index.OriginOf(e, raw)
+		reason, err := s.uncallable(p, o)
 		if err == nil {
-			err = permissions.check(e, hints)
+			reason, err = schema.ReasonGrants, p.check(e, o.Hints)
 		}
-		switch {
-		case err != nil:
-		case to.state == stale || to.state == authNeeded:
-			err = fmt.Errorf("its source %s is %s", e.From, to.state)
-		case s.upstreams.open(sourceKey{e.Tenant, to.name}):
-			err = errors.New("its source does not answer, and is tried again shortly")
-		default:
-			err = s.deps.Places.Permits(e.Tenant, to.spec)
-		}
-		out := schema.Connection{Connected: err == nil, Destructive: hints.Destructive, Health: s.health.get(toolKey{e.Tenant, e.ID})}
+		out := schema.Connection{Connected: err == nil, Destructive: o.Hints.Destructive, Health: s.health.get(toolKey{e.Tenant, e.ID})}
 		if err != nil {
-			out.Why = err.Error()
+			out.Why, out.Reason = err.Error(), reason
 		}
 		return out
 	}
@@ -110,6 +148,6 @@ func (s *Service) Connections(caller identity.Caller) func(e *schema.Entity, raw
 // Unhealthy reports whether a tool ranks behind its equals: its source does not answer, or nearly
 // all of its recent calls had no answer.
 func (s *Service) Unhealthy(e *schema.Entity) bool {
-	to, err := s.locate(e)
+	to, err := s.locate(e.Tenant, index.OriginOf(e, nil))
 	return err == nil && s.upstreams.open(sourceKey{e.Tenant, to.name}) || s.health.fails(toolKey{e.Tenant, e.ID})
 }

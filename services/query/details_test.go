@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/testing/check"
 	"github.com/toolstream/toolstream/internal/tooldoc/toolschema"
@@ -167,9 +168,13 @@ func (f fakeConnections) connection(c identity.Caller, e *schema.Entity, raw jso
 		panic(fmt.Sprintf("%+v asks for %s, %s", c, e.ID, raw))
 	}
 	if e.Provider == f.but {
-		return schema.Connection{Why: "it is of " + f.but}
+		return schema.Connection{Why: "it is of " + f.but, Reason: schema.ReasonServerDown}
 	}
 	return schema.Connection{Connected: true, Destructive: true, Health: &schema.Health{Calls: 1}}
+}
+
+func (f fakeConnections) Callable(identity.Caller) *index.Callable {
+	return &index.Callable{Of: func(o index.Origin) bool { return o.Provider != f.but }}
 }
 
 func (f fakeConnections) Unhealthy(e *schema.Entity) bool { return slices.Contains(f.unhealthy, e.ID) }

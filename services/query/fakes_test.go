@@ -55,6 +55,7 @@ type fakeIndex struct {
 	hidden    []index.Candidate
 	suppliers map[string][]index.Supplier
 	flags     map[string][]string // by tool
+	held      []string            // in quarantine
 	err       error
 	partial   error // beside the candidates
 	mute      error // of suppliers alone
@@ -77,7 +78,7 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 	if l.N == 0 {
 		all = slices.DeleteFunc(slices.Clone(f.hidden), func(c index.Candidate) bool { return !slices.Contains(l.Also, c.ID) })
 	}
-	if len(l.Filters.Providers) > 0 {
+	if len(l.Filters.Providers) > 0 && !l.Withheld {
 		all = slices.DeleteFunc(slices.Concat(f.found, f.hidden), func(c index.Candidate) bool { return !slices.Contains(l.Filters.Providers, c.Provider) })
 	}
 	var out []index.Candidate
@@ -88,7 +89,9 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 				c.HeldBack = flag
 			}
 		}
-		if slices.Contains(l.Kinds, c.Kind) && !excluded {
+		filtered := len(l.Filters.Providers) > 0 && !slices.Contains(l.Filters.Providers, c.Provider)
+		uncallable := l.Calls != nil && !l.Calls.Of(index.Origin{Provider: c.Provider})
+		if slices.Contains(l.Kinds, c.Kind) && (excluded || filtered || uncallable || slices.Contains(f.held, c.ID)) == l.Withheld {
 			out = append(out, c)
 		}
 	}
@@ -104,10 +107,12 @@ func (f *fakeIndex) Suppliers(_ context.Context, _ string, tools []string) ([][]
 	return out, cmp.Or(f.err, f.mute)
 }
 
+// last returns the last lookup of what an answer may hold.
 func (f *fakeIndex) last() index.Lookup {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.lookups[len(f.lookups)-1]
+	all := slices.DeleteFunc(slices.Clone(f.lookups), func(l index.Lookup) bool { return l.Withheld })
+	return all[len(all)-1]
 }
 
 // fakeCatalogue holds entities; those in deleted are tombstones.

@@ -136,24 +136,6 @@ func TestFlagsThatDoNotExistAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutResultsSaysThatToolsAreInQuarantine(t *testing.T) {
-	b := newBench(t, tool("a", "x", 3), tool("b", "y", 2))
-	b.edit(b.index.found[0].Ref, func(d *schema.Document) { d.Quarantined = true })
-	if got := b.search(t, schema.SearchRequest{}); got.Quarantined || len(got.Results) != 1 {
-		t.Errorf("with a result: %+v", got)
-	}
-	b.index.found = b.index.found[:1]
-	for provider, want := range map[string]bool{"x": true, "y": false} {
-		got := b.search(t, schema.SearchRequest{Filters: schema.Filters{Providers: []string{provider}}})
-		if got.Quarantined != want || len(got.Results) > 0 {
-			t.Errorf("of %s: %+v, want %v", provider, got, want)
-		}
-	}
-	if !b.search(t, schema.SearchRequest{}).Quarantined {
-		t.Error("of any provider: not said")
-	}
-}
-
 // Owners lift their tools.
 func TestProvidersStandWhereTheirFirstEntityStands(t *testing.T) {
 	b := newBench(t,

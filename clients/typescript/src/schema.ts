@@ -3557,10 +3557,13 @@ export interface components {
             degraded: string[];
             /** @description Whether k was above 1000 and has been lowered to it. */
             k_capped?: boolean;
-            /** @description Whether probably no entity that was found is what the query asks for. */
+            /** @description Whether probably no result is what the query asks for. */
             nothing_fits: boolean;
-            /** @description In an answer without results: whether tools of the requested providers are in quarantine. */
-            quarantined?: boolean;
+            /**
+             * @description Why nothing fits.
+             * @enum {string}
+             */
+            reason?: "none" | "filters" | "grants" | "server_down" | "not_callable" | "quarantine";
             /**
              * @description How the results were reordered: single or multi.
              * @enum {string}
@@ -3593,6 +3596,12 @@ export interface components {
             tools?: unknown;
             /** @description The version of the weights that ranked this answer. */
             weights: string;
+            /** @description Better than all results, but left out: at most three, best first. */
+            withheld?: components["schemas"]["Withheld"][];
+            /** @description How many of the best 60 are better and left out, by reason. */
+            withheld_by?: {
+                [key: string]: number;
+            };
         };
         /** @description Searched has the parts of a query. */
         Searched: {
@@ -4410,6 +4419,20 @@ export interface components {
             pinned: boolean;
             /** @description Newest first, the built-in weights last. */
             versions: components["schemas"]["KeptWeights"][];
+        };
+        /** @description Withheld is an entity that an answer leaves out, but not for quarantine or a flag: their words stay out of answers. */
+        Withheld: {
+            /**
+             * Format: double
+             * @description As in a result.
+             */
+            confidence: number;
+            /** @description The callable name of the tool; the id, if it has none. */
+            name: string;
+            /** @enum {string} */
+            reason: "none" | "filters" | "grants" | "server_down" | "not_callable" | "quarantine";
+            /** @description The reason in words. */
+            why: string;
         };
     };
     responses: {

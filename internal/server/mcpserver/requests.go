@@ -28,9 +28,12 @@ const (
 
 // found is the answer of a search for a model.
 type found struct {
-	SearchID    string `json:"search_id"`
-	NothingFits bool   `json:"nothing_fits,omitempty"`
-	Tools       []hit  `json:"tools"`
+	SearchID    string                `json:"search_id"`
+	NothingFits bool                  `json:"nothing_fits,omitempty"`
+	Reason      schema.Reason         `json:"reason,omitempty"`
+	Tools       []hit                 `json:"tools"`
+	Withheld    []schema.Withheld     `json:"withheld,omitempty"`
+	WithheldBy  map[schema.Reason]int `json:"withheld_by,omitempty"`
 }
 
 // hit is a tool that a search found.
@@ -70,7 +73,10 @@ func (s *Server) search(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallT
 	if err != nil {
 		return refusal(err)
 	}
-	out := found{SearchID: answer.SearchID, NothingFits: answer.NothingFits, Tools: []hit{}}
+	out := found{
+		SearchID: answer.SearchID, NothingFits: answer.NothingFits, Reason: answer.Reason, Tools: []hit{},
+		Withheld: answer.Withheld, WithheldBy: answer.WithheldBy,
+	}
 	for _, h := range answer.Results {
 		out.Tools = append(out.Tools, hit{
 			Name: h.CallableName, Description: h.Description, Signature: h.Signature, InputSchema: h.Schema,

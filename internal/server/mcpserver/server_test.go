@@ -110,12 +110,12 @@ func TestTheListNeedsNothing(t *testing.T) {
 }
 
 func TestASearchAnswersWithWhatAModelNeeds(t *testing.T) {
-	a := &api{answers: map[string]string{"/v1/search": `{"search_id":"S","nothing_fits":false,"results":[
+	a := &api{answers: map[string]string{"/v1/search": `{"search_id":"S","nothing_fits":true,"reason":"server_down","withheld":[{"name":"jira_create","confidence":0.5,"reason":"server_down","why":"its source jira is stale"}],"withheld_by":{"server_down":1},"results":[
 		{"id":"github/create_issue","callable_name":"github_create_issue","description":"Creates an issue","score":1,"signature":"github_create_issue(title*: string)",
 		 "schema":{"type":"object"},"missing_parameters":["title"],"connected":false,"why":"the source wants a credential","destructive":true,"flags":["mixed-scripts"]}]}`}}
 	session := agent(t, a, nil)
 	got, _ := ask(t, session, "search_tools", `{"query":"create an issue","arguments":{"title":"of the issue"}}`)
-	want := `{"search_id":"S","tools":[{"name":"github_create_issue","description":"Creates an issue","signature":"github_create_issue(title*: string)","input_schema":{"type":"object"},"missing_parameters":["title"],"connected":false,"why":"the source wants a credential","destructive":true,"flags":["mixed-scripts"]}]}`
+	want := `{"search_id":"S","nothing_fits":true,"reason":"server_down","tools":[{"name":"github_create_issue","description":"Creates an issue","signature":"github_create_issue(title*: string)","input_schema":{"type":"object"},"missing_parameters":["title"],"connected":false,"why":"the source wants a credential","destructive":true,"flags":["mixed-scripts"]}],"withheld":[{"name":"jira_create","confidence":0.5,"reason":"server_down","why":"its source jira is stale"}],"withheld_by":{"server_down":1}}`
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -20,8 +20,9 @@ import (
 const maxOffers = 10
 
 // results looks up the first k hits that are still in the catalogue. A hit gives its place to
-// the next if it was deleted since the index was asked, is in quarantine or is excluded by a
-// flag, as the index may not know of a provider that its tools found. It returns the results, what
+// the next if it shares nothing with the query, was deleted since the index was asked, is in
+// quarantine or is excluded by a flag, as the index may not know of a provider that its tools found.
+// It returns the results, what
 // an impression remembers of each, and the tools among them, to be described.
 func (rq *request) results(ctx context.Context, q query, found Retrieval, ranked ordered) ([]schema.Result, []schema.Shown, []catalogue.Detailed) {
 	results := []schema.Result{}
@@ -34,7 +35,7 @@ func (rq *request) results(ctx context.Context, q query, found Retrieval, ranked
 		}
 		h, entity, connection, ok := rq.pick(ctx, h, connectionOf)
 		confidence := h.By.Confidence(rq.model, found.Scale)
-		if !ok || confidence < rq.req.MinConfidence || rq.req.Connected && connection != nil && !connection.Connected {
+		if !ok || confidence < rq.req.MinConfidence || h.By.Score == 0 || !shares(h.By) {
 			continue
 		}
 		if len(results) < maxSummaries {
@@ -276,21 +277,4 @@ func equal(first, second *schema.Result, margin float64) bool {
 		return *first.Relevance-*second.Relevance <= nearly
 	}
 	return first.Score-second.Score <= margin
-}
-
-// quarantined reports whether tools of the providers that the search is for, or of all, are
-// in quarantine. A catalogue that cannot be asked knows of none.
-func (rq *request) quarantined(ctx context.Context) bool {
-	providers := rq.req.Filters.Providers
-	if len(providers) == 0 {
-		providers = []string{""}
-	}
-	return slices.ContainsFunc(providers, func(provider string) bool {
-		l := index.Listing{Kind: schema.KindTool, Scope: rq.scope, Provider: provider, Quarantined: true, Limit: 1}
-		list, _, err := rq.index.Catalogue.List(ctx, rq.caller.Tenant, l)
-		if err != nil {
-			rq.degraded.add(degradedCatalogue)
-		}
-		return len(list) > 0
-	})
 }

@@ -238,6 +238,7 @@ func (r *retriever) candidates(ctx context.Context, probe index.Probe) (Step, er
 		Tenant:  r.caller.Tenant,
 		Scope:   r.scope,
 		Filters: r.req.Filters,
+		Calls:   r.callable,
 		Exclude: r.req.Exclude,
 		Behind:  behind,
 		Kinds:   kinds,

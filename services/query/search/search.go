@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/internal/kit/fairqueue"
 	"github.com/toolstream/toolstream/internal/kit/identity"
@@ -58,6 +59,7 @@ type request struct {
 	caller   identity.Caller
 	req      schema.SearchRequest
 	scope    *policy.Scope   // the entities that the caller may find
+	callable *index.Callable // the tools that it wants to be able to call; nil: all
 	index    *snapshot       // the same from beginning to end
 	slot     *fairqueue.Slot // of the queue; nil for a search that does not wait for one
 	model    *fusion.Model
@@ -81,6 +83,9 @@ func (rq *request) search(ctx context.Context) (schema.SearchResponse, error) {
 		now, release := rq.current()
 		defer release()
 		rq.index = now
+	}
+	if rq.req.Connected {
+		rq.callable = rq.calls.Callable(rq.caller)
 	}
 	rq.usage = rq.deps.Weights.Usage(rq.caller.Tenant)
 	if rq.model, err = rq.weights(ctx); err != nil {
@@ -109,6 +114,12 @@ func (rq *request) search(ctx context.Context) (schema.SearchResponse, error) {
 	ctx, st := rq.stage(ctx, "answer")
 	defer st.end(nil)
 	found, ranked := rq.order(ctx, q, found)
+	var whole [][]ranking.Ranked
+	if rq.narrow() {
+		if whole = rq.whole(ctx, found); whole != nil {
+			stand(ranked.hits, whole)
+		}
+	}
 	results, shown, tools := rq.results(ctx, q, found, ranked)
 	form := catalogue.Detail(ctx, &rq.req.Wanted, tools)
 	resp := schema.SearchResponse{
@@ -118,14 +129,11 @@ func (rq *request) search(ctx context.Context) (schema.SearchResponse, error) {
 		Reranked: schema.Rerank(ranked.algorithm),
 		KCapped:  capped,
 		Chosen:   found.Chosen,
-		NothingFits: !slices.ContainsFunc(ranked.hits, func(h ranking.Hit) bool {
-			return h.By.Confidence(rq.model, found.Scale) >= ranking.NothingFits
-		}),
-		Quarantined: len(results) == 0 && rq.quarantined(ctx),
-		Results:     results,
-		InForm:      form,
-		Degraded:    rq.degraded.names(),
+		Results:  results,
+		InForm:   form,
 	}
+	rq.withhold(ctx, found, whole, &resp)
+	resp.Degraded = rq.degraded.names()
 	if rq.req.Explain {
 		resp.Searched = &schema.Searched{Needs: append([]schema.Need{}, q.needs...), Arguments: map[string]string{}}
 		maps.Copy(resp.Searched.Arguments, q.meanings)

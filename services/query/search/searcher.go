@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/toolstream/toolstream/internal/access/policy"
+	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/kit/fairqueue"
 	"github.com/toolstream/toolstream/internal/kit/identity"
 	"github.com/toolstream/toolstream/internal/kit/lifecycle"
@@ -68,6 +69,8 @@ type Deps struct {
 // Calls says which tools can be called from here, and hears which were found.
 type Calls interface {
 	catalogue.Connections
+	// Callable returns the tools that a caller can call now.
+	Callable(caller identity.Caller) *index.Callable
 	// Unhealthy reports whether a tool ranks behind results that score as well.
 	Unhealthy(e *schema.Entity) bool
 	// Shown hears of the tools that a search has shown to a caller in a session, best first.

@@ -26,6 +26,12 @@ func values(t reflect.Type) []any {
 	case reflect.TypeFor[schema.Fallback]():
 		return []any{"", schema.FallbackPending, schema.FallbackUngrounded,
 			schema.FallbackMalformed, schema.FallbackDeclined, schema.FallbackQuarantined}
+	case reflect.TypeFor[schema.Reason]():
+		var out []any
+		for _, r := range schema.Reasons() {
+			out = append(out, r)
+		}
+		return out
 	case reflect.TypeFor[schema.FeedbackEvent]():
 		var out []any
 		for _, e := range schema.FeedbackEvents() {
