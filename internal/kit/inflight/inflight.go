@@ -20,7 +20,7 @@ import (
 
 // What content costs in memory, in bytes.
 const (
-	PerByte  = 4   // of content: as it is read, decoded, encoded again, and answered
+	PerByte  = 4   // of content: as it is read, copied into the answer, written and held by the connection
 	PerValue = 200 // in addition, of JSON that is decoded
 
 	Export = 32 << 20 // an export: a batch of records as it is read, and the next
