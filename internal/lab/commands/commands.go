@@ -27,7 +27,7 @@ func NewRoot(t *program.Terminal) *cobra.Command {
 		Long: `toolstream-lab measures how well toolstream finds the tools of a data set, with the code that
 serves and without a server, and makes the weights and embedding models that it ships with.`,
 	}, t)
-	root.AddCommand(newEval(t), newSimulate(t), newTrain(t), newTune(t), newDistill(t), newBench(t), program.NewVersion(t))
+	root.AddCommand(newEval(t), newSimulate(t), newTrain(t), newTune(t), newDistill(t), newBench(t), newKnown(t), program.NewVersion(t))
 	return root
 }
 
