@@ -30,7 +30,7 @@ func distilled(t *testing.T) (name, env string) {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"distill", "--texts", registry, "--teacher", "static", "--out", filepath.Join(dir, "second.static"), "--name", "second", "--cache", t.TempDir(),
-		"--dims", "64", "--rows", "4000", "--epochs", "2"}
+		"--dims", "64", "--words", "3000", "--epochs", "2"}
 	var errOut strings.Builder
 	if code := commands.Run(t.Context(), args, nil, io.Discard, &errOut); code != 0 {
 		t.Fatalf("distill: exit code %d: %s", code, errOut.String())

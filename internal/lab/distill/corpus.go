@@ -124,8 +124,7 @@ func (c *Corpus) Texts() []Text {
 	return out
 }
 
-// Lemmas returns the words of the dictionary that was added, the more frequent
-// first.
+// Lemmas returns the words of the dictionary that was added; some of them twice.
 func (c *Corpus) Lemmas() []string { return c.lemmas }
 
 func firstWords(s string, n int) string {

@@ -86,8 +86,8 @@ func TestVocabularyLeavesNamesOut(t *testing.T) {
 	if v := chooseWords(texts, []string{"acme"}, 100, 2); !slices.Contains(v.words, "acme") {
 		t.Error("a word of the dictionary is no name")
 	}
-	if v := chooseWords(texts, []string{"seldom"}, 100, 2); slices.Contains(v.words, "seldom") || !slices.Contains(v.alone([]string{"seldom"}, 1), "seldom") {
-		t.Error("a word that no text uses is learned alone, without a row")
+	if v := chooseWords(texts, []string{"seldom"}, 100, 2); slices.Contains(v.words, "seldom") {
+		t.Error("a word that no text uses has a row")
 	}
 	if v := chooseWords(texts, nil, 1, 1); len(v.words) != 1 {
 		t.Errorf("%d words", len(v.words))

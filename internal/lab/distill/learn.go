@@ -4,8 +4,7 @@
 // vector of the word alone, reduced by principal components and weighted by rarity (Arora et
 // al. 2017, "A simple but tough-to-beat baseline for sentence embeddings"). Then the rows are
 // trained until the sum over a text points in the direction of the teacher's vector of that
-// text. A random tenth of the words goes through their n-grams in every epoch, so that unknown
-// words get a meaning too.
+// text.
 //
 // The same texts, teachers and settings give the same bytes, whatever the number of
 // processors.
@@ -15,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/toolstream/toolstream/internal/models/static"
@@ -26,17 +24,15 @@ type Config struct {
 	Name       string   // of the model
 	Licences   []string // of the sources, for the file
 	Dimensions int      // never more than the teachers have together
-	Rows       int      // of words and n-grams
+	Words      int      // most words with a row
 	MinGroups  int      // how many groups must use a word for a row of its own
 	Epochs     int
 	Seed       uint64
 }
 
 const (
-	bucketShare = 0.25  // part of the rows that n-grams share
-	maxLemmas   = 12000 // words of the dictionary that are learned as well
-	maxHeldOut  = 4000  // texts that are not learned but measured, at most a twentieth
-	teacherSize = 512   // texts per call of a teacher: a kill loses at most one call
+	maxHeldOut  = 4000 // texts that are not learned but measured, at most a twentieth
+	teacherSize = 512  // texts per call of a teacher: a kill loses at most one call
 )
 
 // Teacher is a model to learn from. Vectors need not have length 1.
@@ -50,17 +46,16 @@ type Teacher interface {
 type Deps struct {
 	Teachers []Teacher // at least one
 	Texts    []Text
-	Lemmas   []string // words of general language, the most frequent first; may be empty
+	Lemmas   []string // words of general language; may be empty
 	Progress func(step string, done, total int)
 }
 
 // Report is the result of a distillation.
 type Report struct {
-	Texts   int     `json:"texts"`       // learned from
-	HeldOut int     `json:"held_out"`    // measured with
-	Words   int     `json:"words"`       // with a row
-	Alone   int     `json:"words_alone"` // learned by themselves too
-	Buckets int     `json:"buckets"`
+	Texts   int     `json:"texts"`            // learned from
+	HeldOut int     `json:"held_out"`         // measured with
+	Words   int     `json:"words"`            // with a row
+	Alone   int     `json:"words_alone"`      // learned by themselves too
 	Kept    float64 `json:"energy_kept"`      // of the teachers' vectors in the dimensions that remain
 	Loss    float64 `json:"loss"`             // mean of 1 - cosine in the last epoch
 	Start   float64 `json:"cosine_untrained"` // on the texts held out, before training
@@ -74,8 +69,8 @@ func Distil(ctx context.Context, cfg Config, deps Deps) ([]byte, Report, error) 
 	switch {
 	case cfg.Dimensions < 1 || cfg.Dimensions > static.MaxDimensions:
 		return nil, Report{}, fmt.Errorf("%d dimensions, not 1 to %d", cfg.Dimensions, static.MaxDimensions)
-	case cfg.Rows < 2 || cfg.Rows > static.MaxRows:
-		return nil, Report{}, fmt.Errorf("%d rows, not 2 to %d", cfg.Rows, static.MaxRows)
+	case cfg.Words < 1 || cfg.Words > static.MaxWords:
+		return nil, Report{}, fmt.Errorf("%d words, not 1 to %d", cfg.Words, static.MaxWords)
 	case cfg.Epochs < 1:
 		return nil, Report{}, fmt.Errorf("%d epochs, not 1 or more", cfg.Epochs)
 	}
@@ -98,7 +93,6 @@ type work struct {
 	report Report
 
 	vocabulary vocabulary
-	buckets    int
 	texts      []string // the texts, then the words alone
 	vectors    matrix   // the teachers' of the texts
 	targets    matrix   // the same in the model's dimensions
@@ -106,16 +100,15 @@ type work struct {
 
 func newWork(cfg Config, deps Deps, held int) *work {
 	w := &work{cfg: cfg, deps: deps, held: held}
-	w.buckets = max(1, int(float64(cfg.Rows)*bucketShare))
-	w.vocabulary = chooseWords(deps.Texts[held:], deps.Lemmas, cfg.Rows-w.buckets, cfg.MinGroups)
+	w.vocabulary = chooseWords(deps.Texts[held:], deps.Lemmas, cfg.Words, cfg.MinGroups)
 	for _, t := range deps.Texts {
 		w.texts = append(w.texts, t.Text)
 	}
-	alone := w.vocabulary.alone(deps.Lemmas, maxLemmas)
+	alone := w.vocabulary.alone()
 	w.texts = append(w.texts, alone...)
 	w.report = Report{
 		Texts: len(deps.Texts) - held, HeldOut: held,
-		Words: len(w.vocabulary.words), Alone: len(alone), Buckets: w.buckets,
+		Words: len(w.vocabulary.words), Alone: len(alone),
 	}
 	return w
 }
@@ -168,6 +161,17 @@ func (w *work) ask(ctx context.Context, t Teacher, at int) error {
 
 // finish trains, quantises and measures.
 func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
+	entries := make([][]entry, len(w.texts))
+	var learned []int
+	for i, text := range w.texts {
+		entries[i] = w.vocabulary.entries(text)
+		if i >= w.held && len(entries[i]) > 0 {
+			learned = append(learned, i)
+		}
+	}
+	if len(learned) == 0 {
+		return nil, w.report, errors.New("no text has a word to learn")
+	}
 	rows := w.initial()
 	before, err := w.encode(rows)
 	if err != nil {
@@ -176,20 +180,9 @@ func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
 	if w.report.Start, _, err = w.measure(before); err != nil {
 		return nil, w.report, err
 	}
-	f := newFeatures(w.texts, w.vocabulary.rows, w.buckets)
-	var learned []int
-	for i := w.held; i < len(w.texts); i++ {
-		if len(f.texts[i]) > 0 {
-			learned = append(learned, i)
-		}
-	}
-	if len(learned) == 0 {
-		return nil, w.report, errors.New("no text has a word to learn")
-	}
 	t := &trainer{
-		cfg: w.cfg, features: f, targets: w.targets, rows: rows,
+		cfg: w.cfg, entries: entries, targets: w.targets, rows: rows,
 		first: newMatrix(rows.rows(), rows.cols), second: newMatrix(rows.rows(), rows.cols),
-		entries:  make([][]entry, perStep),
 		gradient: newMatrix(perStep, rows.cols),
 		uses:     make([][]use, rows.rows()),
 	}
@@ -214,21 +207,13 @@ func (w *work) finish(ctx context.Context) ([]byte, Report, error) {
 // rare is the share of all words that halves the weight of a word.
 const rare = 1e-3
 
-// initial returns the rows to begin with: for a word its vector by the teachers, the rarer the
-// longer; for n-grams nearly nothing.
+// initial returns the rows to begin with: the teachers' vectors of the words, the rarer the
+// longer; zeros for numbers.
 func (w *work) initial() matrix {
-	d := w.targets.cols
-	rows := newMatrix(len(w.vocabulary.words)+w.buckets, d)
-	dice := rand.New(rand.NewPCG(w.cfg.Seed, 5))
-	for i := range rows.data {
-		rows.data[i] = float32(dice.NormFloat64() * 0.01 / float64(d))
-	}
+	rows := newMatrix(len(w.vocabulary.words), w.targets.cols)
 	for i, word := range w.texts[len(w.deps.Texts):] {
-		if row, known := w.vocabulary.rows[word]; known {
-			weight := float32(rare / (rare + w.vocabulary.share[word]))
-			clear(rows.row(row))
-			axpy(weight, w.targets.row(len(w.deps.Texts)+i), rows.row(row))
-		}
+		weight := float32(rare / (rare + w.vocabulary.share[word]))
+		axpy(weight, w.targets.row(len(w.deps.Texts)+i), rows.row(w.vocabulary.rows[word]))
 	}
 	return rows
 }
@@ -237,7 +222,7 @@ func (w *work) initial() matrix {
 func (w *work) encode(rows matrix) ([]byte, error) {
 	t := static.Table{
 		Info: static.Info{
-			Name: w.cfg.Name, Dimensions: rows.cols, Words: len(w.vocabulary.words), Buckets: w.buckets,
+			Name: w.cfg.Name, Dimensions: rows.cols, Words: len(w.vocabulary.words),
 			Texts: w.report.Texts, Cosine: w.report.Cosine, Licences: w.cfg.Licences,
 		},
 		Words:  slices.Clone(w.vocabulary.words),

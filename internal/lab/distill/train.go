@@ -14,24 +14,22 @@ const (
 	warmUp  = 100 // steps until the rate is reached
 	maxRate = 0.01
 	perStep = 1024 // texts
-	drop    = 0.1  // part of the words that go through n-grams in an epoch
 )
 
 // trainer learns rows such that the sum over a text points to its target.
 type trainer struct {
-	cfg      Config
-	features *features
-	targets  matrix
-	rows     matrix
-	first    matrix // moments of the gradients
-	second   matrix
-	step     int
-	steps    int
+	cfg     Config
+	entries [][]entry // of each text
+	targets matrix
+	rows    matrix
+	first   matrix // moments of the gradients
+	second  matrix
+	step    int
+	steps   int
 
-	entries  [][]entry // of each text of the batch
-	gradient matrix    // of each text's sum
-	touched  []int32   // rows that the batch uses
-	uses     [][]use   // of each row, empty if the batch does not touch it
+	gradient matrix  // of each text's sum
+	touched  []int32 // rows that the batch uses
+	uses     [][]use // of each row, empty if the batch does not touch it
 }
 
 // use is a text of the batch that a row is part of.
@@ -49,19 +47,13 @@ func (t *trainer) run(ctx context.Context, texts []int, progress func(done, tota
 	t.steps = perEpoch * t.cfg.Epochs
 	var loss float64
 	for range t.cfg.Epochs {
-		// A random part of the words with rows, and every word without a row, goes through its
-		// n-grams in this epoch.
-		through := make([]bool, len(t.features.kinds))
-		for i, k := range t.features.kinds {
-			through[i] = k.row < 0 || dice.Float64() < drop
-		}
 		dice.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 		loss = 0
 		for b := range perEpoch {
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			loss += t.learn(texts[b*batch:(b+1)*batch], through) / float64(perEpoch*batch)
+			loss += t.learn(texts[b*batch:(b+1)*batch]) / float64(perEpoch*batch)
 			progress(t.step, t.steps)
 		}
 	}
@@ -69,14 +61,13 @@ func (t *trainer) run(ctx context.Context, texts []int, progress func(done, tota
 }
 
 // learn takes one step and returns the sum of the losses before it.
-func (t *trainer) learn(texts []int, through []bool) float64 {
+func (t *trainer) learn(texts []int) float64 {
 	t.step++
 	losses := make([]float64, len(texts))
 	eachRow(len(texts), 16, func(i int) {
-		t.entries[i] = t.features.append(t.entries[i][:0], texts[i], through)
-		losses[i] = t.push(t.gradient.row(i), t.entries[i], t.targets.row(texts[i]), float32(len(texts)))
+		losses[i] = t.push(t.gradient.row(i), t.entries[texts[i]], t.targets.row(texts[i]), float32(len(texts)))
 	})
-	t.invert(len(texts))
+	t.invert(texts)
 	eachRow(len(t.touched), 32, func(i int) { t.update(int(t.touched[i])) })
 	for _, row := range t.touched {
 		t.uses[row] = t.uses[row][:0]
@@ -109,10 +100,10 @@ func (t *trainer) push(g []float32, entries []entry, target []float32, n float32
 
 // invert finds the texts that use each row, in the order of the texts, so that gradients add
 // up the same way every time.
-func (t *trainer) invert(n int) {
+func (t *trainer) invert(texts []int) {
 	t.touched = t.touched[:0]
-	for i := range n {
-		for _, e := range t.entries[i] {
+	for i, text := range texts {
+		for _, e := range t.entries[text] {
 			if len(t.uses[e.row]) == 0 {
 				t.touched = append(t.touched, e.row)
 			}

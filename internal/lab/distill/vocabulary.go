@@ -13,8 +13,7 @@ const (
 	// because the model will embed tools.
 	toolCount    = 3
 	generalCount = 1
-	// minCount is how often a word must count to have a row, or be learned by
-	// itself.
+	// minCount is how often a word must count to have a row.
 	minCount = 2
 )
 
@@ -36,8 +35,7 @@ type usage struct {
 // chooseWords returns the n words that count most, from the words that at least two groups or
 // general language use: a word of a single vendor is likely a name. With minGroups 1, every
 // word that counts at least twice may have a row. If the texts have fewer such words, there
-// are fewer rows: rows for lemmas without a text kept the n-grams from learning unknown words,
-// and found fewer tools.
+// are fewer rows.
 func chooseWords(texts []Text, lemmas []string, n, minGroups int) vocabulary {
 	used := countWords(texts, lemmas)
 	total := 0
@@ -96,16 +94,30 @@ func (u *usage) see(t Text) {
 	u.count += toolCount
 }
 
-// alone returns the words that are also learned by themselves: words with rows, and lemmas, so
-// that n-grams get the meaning of the words that contain them.
-func (v vocabulary) alone(lemmas []string, n int) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, w := range slices.Concat(v.words, lemmas[:min(n, len(lemmas))]) {
-		if !seen[w] && strings.Trim(w, "0") != "" {
-			seen[w] = true
-			out = append(out, w)
+// alone returns the words that are also learned by themselves: all but numbers.
+func (v vocabulary) alone() []string {
+	return slices.DeleteFunc(slices.Clone(v.words), func(w string) bool { return strings.Trim(w, "0") == "" })
+}
+
+// entry is a row that a text's sum has, and how often.
+type entry struct {
+	row    int32
+	weight float32
+}
+
+// entries returns the rows of a text, as the model will add them up.
+func (v vocabulary) entries(text string) (out []entry) {
+	words := static.Words(text)
+	slices.Sort(words)
+	for len(words) > 0 {
+		n := 1
+		for n < len(words) && words[n] == words[0] {
+			n++
 		}
+		if row, known := v.rows[words[0]]; known {
+			out = append(out, entry{int32(row), static.Weight(n)})
+		}
+		words = words[n:]
 	}
 	return out
 }

@@ -38,12 +38,10 @@ func (c *Corpus) AddWordNet(dir string) error {
 		}
 	}
 	slices.SortStableFunc(senses, func(a, b sense) int { return cmp.Compare(b.uses, a.uses) })
-	known := map[string]bool{}
 	for _, s := range senses[:min(maxSenses, len(senses))] {
 		c.addSense(s)
 		for _, w := range s.words {
-			if w = strings.ToLower(w); isOneWord(w) && !known[w] {
-				known[w] = true
+			if w = strings.ToLower(w); isOneWord(w) {
 				c.lemmas = append(c.lemmas, w)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// The layout of a model file, version 1. Numbers are little-endian; a part
+// The layout of a model file, version 2. Numbers are little-endian; a part
 // follows the one before it without a gap.
 //
 //	magic      8 bytes  "TSSTATIC"
@@ -22,11 +22,11 @@ import (
 //	info       JSON, Info
 //	words      in the order of their rows, each ended by a line feed
 //	scales     float32 for each row
-//	rows       int8 × dimensions for each row: the words', then the buckets'
+//	rows       int8 × dimensions for each row
 //	checksum   SHA-256 of all before it
 const (
 	magic   = "TSSTATIC"
-	version = 1
+	version = 2
 
 	headSize = len(magic) + 3*4
 	maxInfo  = 1 << 20
@@ -35,7 +35,7 @@ const (
 // The bounds of a model.
 const (
 	MaxDimensions = 4096
-	MaxRows       = 1 << 22
+	MaxWords      = 1 << 22
 )
 
 // What can be wrong with a model file.
@@ -49,8 +49,7 @@ var (
 type Info struct {
 	Name       string   `json:"name"`
 	Dimensions int      `json:"dimensions"`
-	Words      int      `json:"words"`    // rows of words
-	Buckets    int      `json:"buckets"`  // rows of n-grams, at least 1
+	Words      int      `json:"words"`    // each has a row
 	Teachers   []string `json:"teachers"` // names of the models it was learned from
 	Texts      int      `json:"texts"`    // how many texts it was learned from
 	Cosine     float64  `json:"cosine"`   // mean to the teachers on texts held out
@@ -63,16 +62,14 @@ func (i Info) check() error {
 		return errors.New("it has no name")
 	case i.Dimensions < 1 || i.Dimensions > MaxDimensions:
 		return fmt.Errorf("%d dimensions, not 1 to %d", i.Dimensions, MaxDimensions)
-	case i.Words < 0 || i.Words > MaxRows:
-		return fmt.Errorf("%d words, not 0 to %d", i.Words, MaxRows)
-	case i.Buckets < 1 || i.Buckets > MaxRows:
-		return fmt.Errorf("%d buckets, not 1 to %d", i.Buckets, MaxRows)
+	case i.Words < 1 || i.Words > MaxWords:
+		return fmt.Errorf("%d words, not 1 to %d", i.Words, MaxWords)
 	}
 	return nil
 }
 
-// Table is a model in the making. Rows holds for each word, then for each
-// bucket, Info.Dimensions numbers that count Scales times.
+// Table is a model in the making. Rows holds Info.Dimensions numbers for each
+// word, that count Scales times.
 type Table struct {
 	Info   Info
 	Words  []string
@@ -110,12 +107,11 @@ func (t *Table) Encode() ([]byte, error) {
 }
 
 func (t *Table) check() error {
-	rows := t.Info.Words + t.Info.Buckets
-	switch err := t.Info.check(); {
+	switch n, err := t.Info.Words, t.Info.check(); {
 	case err != nil:
 		return err
-	case len(t.Words) != t.Info.Words || len(t.Scales) != rows || len(t.Rows) != rows*t.Info.Dimensions:
-		return fmt.Errorf("%d words, %d scales and %d numbers for %d rows", len(t.Words), len(t.Scales), len(t.Rows), rows)
+	case len(t.Words) != n || len(t.Scales) != n || len(t.Rows) != n*t.Info.Dimensions:
+		return fmt.Errorf("%d words, %d scales and %d numbers for %d words", len(t.Words), len(t.Scales), len(t.Rows), n)
 	}
 	for _, w := range t.Words {
 		if strings.Contains(w, "\n") {
@@ -145,11 +141,10 @@ func parse(data string) (*Model, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	words, numbers := body[infoSize:infoSize+wordsSize], body[infoSize+wordsSize:]
-	rows := m.info.Words + m.info.Buckets
-	if want := rows * (4 + m.info.Dimensions); len(numbers) != want {
+	if want := m.info.Words * (4 + m.info.Dimensions); len(numbers) != want {
 		return nil, fmt.Errorf("%w: %d bytes of rows, not %d", ErrDamaged, len(numbers), want)
 	}
-	m.scales = make([]float32, rows)
+	m.scales = make([]float32, m.info.Words)
 	for i := range m.scales {
 		s := math.Float32frombits(uint32(number(numbers, 4*i)))
 		if !(s >= 0 && s < 1e6) {
@@ -157,8 +152,8 @@ func parse(data string) (*Model, error) {
 		}
 		m.scales[i] = s
 	}
-	m.rows = numbers[4*rows:]
-	if m.words, m.ascii, err = wordRows(words, m.info.Words); err != nil {
+	m.rows = numbers[4*m.info.Words:]
+	if m.words, err = wordRows(words, m.info.Words); err != nil {
 		return nil, err
 	}
 	m.name = "static:" + m.info.Name + "@" + hex.EncodeToString(sum[:6])
@@ -197,26 +192,21 @@ func number(data string, at int) int {
 	return int(binary.LittleEndian.Uint32([]byte(data[at : at+4])))
 }
 
-// wordRows returns the row of each word, and whether hardly a word begins with a
-// letter that is not ASCII.
-func wordRows(words string, n int) (rows map[string]uint32, ascii bool, err error) {
-	rows = make(map[string]uint32, n)
-	others := 0
+// wordRows returns the row of each word.
+func wordRows(words string, n int) (map[string]uint32, error) {
+	rows := make(map[string]uint32, n)
 	for rest := words; rest != ""; {
 		word, after, ended := strings.Cut(rest, "\n")
 		if _, twice := rows[word]; !ended || word == "" || twice || !utf8.ValidString(word) {
-			return nil, false, fmt.Errorf("%w: word %d", ErrDamaged, len(rows))
-		}
-		if word[0] >= utf8.RuneSelf {
-			others++
+			return nil, fmt.Errorf("%w: word %d", ErrDamaged, len(rows))
 		}
 		rows[word] = uint32(len(rows))
 		rest = after
 	}
 	if len(rows) != n {
-		return nil, false, fmt.Errorf("%w: %d words, not %d", ErrDamaged, len(rows), n)
+		return nil, fmt.Errorf("%w: %d words, not %d", ErrDamaged, len(rows), n)
 	}
-	return rows, others*100 <= n, nil
+	return rows, nil
 }
 
 // hash is FNV-1a's 64-bit hash, finished as MurmurHash3 does.

@@ -13,19 +13,16 @@ import (
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
-// table returns a small model: two opposed words, one beside them, and buckets
-// that point elsewhere.
+// table returns a small model: two opposed words, and one beside them.
 func table() *Table {
 	return &Table{
-		Info:   Info{Name: "test", Dimensions: 4, Words: 3, Buckets: 2, Teachers: []string{"nobody"}, Texts: 1},
+		Info:   Info{Name: "test", Dimensions: 4, Words: 3, Teachers: []string{"nobody"}, Texts: 1},
 		Words:  []string{"good", "bad", "0000"},
-		Scales: []float32{1, 1, 0.5, 0.01, 0.02},
+		Scales: []float32{1, 1, 0.5},
 		Rows: []int8{
 			100, 0, 0, 0,
 			-100, 0, 0, 0,
 			0, 127, 0, 0,
-			0, 0, 3, -4,
-			0, 0, 5, 12,
 		},
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // Model is a static model. It may be used concurrently.
@@ -20,7 +19,6 @@ type Model struct {
 	words  map[string]uint32 // their rows
 	scales []float32
 	rows   string // int8
-	ascii  bool   // it learned hardly a word of another alphabet
 
 	scratch sync.Pool // of *scratch
 }
@@ -76,10 +74,9 @@ func (m *Model) Name() string { return m.name }
 // Dimensions is the length of every vector.
 func (m *Model) Dimensions() int { return m.info.Dimensions }
 
-// Embed returns a unit vector for each text, nil for a text without a letter
-// or digit and for one in words that the model never learned, as of another
-// language: their n-grams would compare it with anything. It fails only when
-// ctx has ended.
+// Embed returns a unit vector for each text, nil for a text of more unknown words than known
+// ones, as of another language: the few that look known would compare it with anything. It
+// fails only when ctx has ended.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
@@ -88,60 +85,42 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.features(text)
-		if !m.foreign(s) {
-			out[i] = m.sum(nil, s)
+		if known, unknown := m.sum(s, text); known >= unknown {
+			out[i] = appendUnit(nil, s.sums)
 		}
 	}
 	return out, nil
 }
 
-// manyUnknown is how many words have to be unknown before a text can be
-// foreign: one or two may be misspelt, and their n-grams then find the right
-// ones.
-const manyUnknown = 3
-
-// foreign reports whether most words of a text are unknown, and they are not
-// just a few that are misspelt.
-func (m *Model) foreign(s *scratch) bool {
-	known, unknown, alien := 0, 0, false
-	for i, f := range s.found {
-		if i > 0 && f.hash == s.found[i-1].hash {
-			continue
-		}
-		word := s.letters[f.start:f.end]
-		if _, ok := m.words[string(word)]; ok {
-			known++
-			continue
-		}
-		unknown++
-		alien = alien || m.ascii && word[0] >= utf8.RuneSelf
-	}
-	return unknown > known && (unknown >= manyUnknown || alien)
-}
-
-// Append appends the unit vector of a text to dst and returns the result; it
-// appends nothing for a text without a letter or digit. Where dst has room, it
-// does not allocate.
+// Append appends the unit vector of the known words of a text to dst and returns the result;
+// it appends nothing for a text without any. Where dst has room, it does not allocate.
 func (m *Model) Append(dst []float32, text string) []float32 {
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)
-	s.features(text)
-	return m.sum(dst, s)
+	m.sum(s, text)
+	return appendUnit(dst, s.sums)
 }
 
-// sum appends the unit vector of the words found.
-func (m *Model) sum(dst []float32, s *scratch) []float32 {
+// sum adds up the rows of the words of a text, and counts its distinct words.
+func (m *Model) sum(s *scratch, text string) (known, unknown int) {
+	s.features(text)
 	clear(s.sums)
 	for i := 0; i < len(s.found); {
-		n := i + 1
-		for n < len(s.found) && s.found[n].hash == s.found[i].hash {
+		f, n := s.found[i], 1
+		for i+n < len(s.found) && s.found[i+n].hash == f.hash {
 			n++
 		}
-		m.addWord(s, s.found[i], Weight(n-i))
-		i = n
+		i += n
+		row, learned := m.words[string(s.letters[f.start:f.end])]
+		if !learned {
+			unknown++
+			continue
+		}
+		known++
+		at := int(row) * len(s.sums)
+		addScaled(s.sums, m.rows[at:at+len(s.sums)], Weight(n)*m.scales[row])
 	}
-	return appendUnit(dst, s.sums)
+	return known, unknown
 }
 
 // Weight returns how much a word counts that occurs n times in a text: 1 + ln
@@ -151,24 +130,6 @@ func Weight(n int) float32 {
 		return 1
 	}
 	return float32(1 + math.Log(float64(n)))
-}
-
-// addWord adds the row of a word, or the mean of its n-grams' rows.
-func (m *Model) addWord(s *scratch, f feature, weight float32) {
-	word := s.letters[f.start:f.end]
-	if row, known := m.words[string(word)]; known {
-		m.addRow(s.sums, int(row), weight)
-		return
-	}
-	buckets := s.grams.buckets(word, m.info.Buckets)
-	weight /= float32(len(buckets))
-	for _, b := range buckets {
-		m.addRow(s.sums, m.info.Words+int(b), weight)
-	}
-}
-
-func (m *Model) addRow(sums []float32, row int, weight float32) {
-	addScaled(sums, m.rows[row*len(sums):(row+1)*len(sums)], weight*m.scales[row])
 }
 
 // addScaled adds w times the 8-bit numbers to sums, eight at a time, which
@@ -212,7 +173,6 @@ func appendUnit(dst, sums []float32) []float32 {
 // scratch is the memory of one call.
 type scratch struct {
 	splitter
-	grams grams
 	found []feature
 	sums  []float32
 }

@@ -39,6 +39,13 @@ func TestAWholeNameIsSaid(t *testing.T) {
 	}
 }
 
+func TestRunTogetherNamesAreReadAsTheirWords(t *testing.T) {
+	s := namesScored(t, "How good is the air quality in Porto?", "getairquality", "airport", "qqxzv")
+	if s[0] < 0.999 || s[1] > 0.5 || s[2] != 0 {
+		t.Errorf("%v", s)
+	}
+}
+
 func TestNamesOfNothing(t *testing.T) {
 	if s := namesScored(t, "a tide table", "", ".", "get", "!?"); slices.Max(s) != 0 {
 		t.Errorf("names that say nothing have %v", s)

@@ -1,7 +1,6 @@
 package static
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -59,23 +58,4 @@ func TestWordsOfAnything(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestBuckets(t *testing.T) {
-	for _, tt := range []struct {
-		word string
-		n    int
-	}{{"a", 1}, {"ab", 3}, {"abc", 6}, {"weather", 7 + 6 + 5}, {"天气", 3}, {"", 1}} {
-		got := Buckets(tt.word, 1000)
-		if len(got) != tt.n {
-			t.Errorf("Buckets(%q) has %d, want %d", tt.word, len(got), tt.n)
-		}
-		if slices.Max(got) >= 1000 {
-			t.Errorf("Buckets(%q) = %v", tt.word, got)
-		}
-	}
-	// As its authors publish it; the file format rests on it.
-	if got := bucket([]byte("foobar"), 1<<32-1); got != 0xbf9cf968 {
-		t.Errorf("FNV-1a of foobar is %x", got)
-	}
 }
