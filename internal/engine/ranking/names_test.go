@@ -75,6 +75,9 @@ func TestVerbs(t *testing.T) {
 		{"store the value", "set value", false},
 		{"store the value", "create value", false},
 		{"store the value", "delete value", true},
+		{"send a message to a channel", "slack post message", false},
+		{"read the file", "open file", false},
+		{"list the messages", "post message", true},
 	} {
 		if got := VerbsOf(c.query).Other(c.label); got != c.other {
 			t.Errorf("%q and %q: %v", c.query, c.label, got)

@@ -22,11 +22,12 @@ func ProviderWords(id string) []string {
 }
 
 // Naming returns a function that returns the words of a provider that a query contains. Users name
-// the product ("a card on my Trello board"), and the tools of others may match all the rest.
+// the product ("a card on my Trello board"), and the tools of others may match all the rest. Words
+// for actions do not name a provider: "open a ticket" does not mean Open Banking.
 func Naming(query string) func(provider []string) []string {
 	asked := map[string]bool{}
 	for _, word := range text.Tokens(text.Split(query)) {
-		if len(word) > 1 && !text.StopWord(word) && !text.Filler(word) {
+		if len(word) > 1 && !text.StopWord(word) && !text.Filler(word) && verbs[word] == nil && heads[word] == nil {
 			asked[text.Stem(word)] = true
 		}
 	}

@@ -15,6 +15,7 @@ func TestNaming(t *testing.T) {
 		"boardsOfTrello":              {"board", "trello"},
 		"on-my-a":                     nil,
 		"github":                      nil,
+		"new-put":                     nil,
 		"":                            nil,
 	} {
 		if got := naming(ProviderWords(provider)); !slices.Equal(got, want) {

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/kit/text"
@@ -32,7 +33,7 @@ var heads = kindsByWord(map[verb]string{
 	"delete": "wipe trash discard eliminate detach revoke undo dismiss scrap forget clean empty withdraw retract",
 	"read":   "look locate explore inspect examine discover download load pull open",
 	"change": "put write save store assign raise lower increase decrease extend shorten adjust alter revise correct fix swap transfer postpone delay mark switch toggle turn",
-	"send":   "forward deliver dispatch submit upload write compose draft transfer message text mail tweet respond answer",
+	"send":   "post forward deliver dispatch submit upload write compose draft transfer message text mail tweet respond answer",
 	"stop":   "halt suspend deactivate quit abort interrupt freeze mute shut switch turn",
 	"run":    "activate begin continue open load switch turn",
 })
@@ -89,7 +90,8 @@ func (asked Verbs) Other(label string) bool {
 	n := 0
 	for word := range strings.SplitSeq(label, " ") {
 		if kinds := verbs[word]; len(kinds) > 0 {
-			return !asked[kinds[0]]
+			requested := func(kind verb) bool { return asked[kind] }
+			return !slices.ContainsFunc(kinds, requested) && !slices.ContainsFunc(heads[word], requested)
 		}
 		if n++; n == verbAmong {
 			break
