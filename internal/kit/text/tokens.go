@@ -29,7 +29,8 @@ type Word struct {
 // 2 to 64 characters. A run in a script that is written without spaces
 // (Chinese, Japanese, Thai and its kin), or as Korean with words too long to
 // match as a whole, becomes its overlapping pairs of characters; a single such
-// character is a word too.
+// character is a word too. So are the sign of a currency, and a run with the signs that end or
+// begin it, such as c++, c# and .net, after the run itself.
 //
 // Arabic is without its vowel signs and long-drawn letters, its alef, ya and
 // ta marbuta each in one form; Hebrew without points; Indic scripts without
@@ -41,6 +42,9 @@ func Words(s string) []Word {
 	flush := func(end int) {
 		if start >= 0 {
 			dst = appendRun(dst, s[start:end], script)
+			if !script.unspaced() {
+				dst = appendSigned(dst, s, start, end, script)
+			}
 		}
 		start = -1
 	}
@@ -54,7 +58,15 @@ func Words(s string) []Word {
 				}
 			default:
 				flush(i)
+				if r == '$' {
+					dst = append(dst, Word{"$", "$", latin})
+				}
 			}
+			continue
+		}
+		if unicode.Is(unicode.Sc, r) {
+			flush(i)
+			dst = append(dst, Word{string(r), string(r), latin})
 			continue
 		}
 		if !isWordRune(r) || start < 0 && unicode.IsMark(r) {
@@ -70,6 +82,22 @@ func Words(s string) []Word {
 		}
 	}
 	flush(len(s))
+	return dst
+}
+
+// appendSigned appends the run s[start:end] with the signs that tell it from the run without
+// them: + or # at its end, a dot before a run that begins a word.
+func appendSigned(dst []Word, s string, start, end int, script Script) []Word {
+	signed := end
+	for signed < len(s) && (s[signed] == '+' || s[signed] == '#') {
+		signed++
+	}
+	if next, _ := utf8.DecodeRuneInString(s[signed:]); signed > end && !isWordRune(next) {
+		dst = append(dst, Word{s[start:signed], s[start:signed], script})
+	}
+	if start > 0 && s[start-1] == '.' && (start == 1 || s[start-2] == ' ') {
+		dst = append(dst, Word{s[start-1 : end], s[start-1 : end], script})
+	}
 	return dst
 }
 
@@ -283,4 +311,24 @@ func Spelled(r rune) string {
 		return "i"
 	}
 	return ""
+}
+
+// Key returns the letters, digits and signs of a name in the spelling of Words, without what
+// separates them: names that differ in case and separators alone have the same key.
+func Key(name string) string {
+	return strings.Map(func(r rune) rune {
+		if isWordRune(r) || isSign(r) {
+			return r
+		}
+		return -1
+	}, spell(name))
+}
+
+// isSign reports whether a character other than letters and digits may tell names apart: C++, C#,
+// € and 50%.
+func isSign(r rune) bool { return r == '+' || r == '#' || r == '%' || unicode.Is(unicode.Sc, r) }
+
+// Alphabetic reports whether a word consists of letters and their marks.
+func Alphabetic(word string) bool {
+	return !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }
