@@ -53,6 +53,8 @@ const (
 	RelatedName         // how much of its name the query says, in units of how far apart the scores of the front are
 	RelatedProvider     // if providers are ranked: cosine of the query and the provider's own document
 	RelatedProviderName // share of the names of providers in the query that its own provider has
+	RelatedKnown        // best score of all, if the query is its name or id; half of it if they differ by a slip of the keyboard
+	RelatedRare         // best score of all, times the cube of the share of the query that are words of few entities, it among them
 	FeatureCount
 )
 
@@ -108,6 +110,8 @@ var names = [FeatureCount]string{
 	RelatedName:             "related.name",
 	RelatedProvider:         "related.provider",
 	RelatedProviderName:     "related.provider_name",
+	RelatedKnown:            "related.known",
+	RelatedRare:             "related.rare",
 }
 
 // String returns the feature's name, e.g. "needs.dense.description".
@@ -129,7 +133,7 @@ func (f Feature) Usage() bool { return f == UsagePrior || f == UsageCoUse || f =
 // Related reports whether the feature says how a candidate stands to the
 // others: it is known only once they are ranked without it.
 func (f Feature) Related() bool {
-	return f == UsageCoUse || f >= RelatedOwner && f <= RelatedNeed || f == RelatedName || f == RelatedProvider || f == RelatedProviderName
+	return f == UsageCoUse || f >= RelatedOwner && f <= RelatedNeed || f >= RelatedName && f <= RelatedRare
 }
 
 // FeatureNames returns the name of every feature, in the order of Features.

@@ -41,6 +41,8 @@ var parts = []part{
 	{"query.verb", "other kind of action", []Feature{QueryVerb}},
 	{"related.provider", "meaning of the provider's description", []Feature{RelatedProvider}},
 	{"related.provider_name", "provider that the query names", []Feature{RelatedProviderName}},
+	{"related.known", "name that is the query", []Feature{RelatedKnown}},
+	{"related.rare", "rare words of the query", []Feature{RelatedRare}},
 }
 
 // missing is the part of the penalty.

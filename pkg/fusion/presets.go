@@ -56,6 +56,13 @@ const providerWeight = 2 * denseWeight
 // finds fewer of them, and a third more finds no others.
 const providerNameWeight = 6
 
+// knownWeight puts a tool whose name is the query before all others. With rareWeight a word that
+// one tool alone has outweighs resemblance if it is the whole query.
+const (
+	knownWeight = 2
+	rareWeight  = 1
+)
+
 // The bonuses for use, as soon as feedback reports any: use for the same query counts about as
 // much as the texts can, and use together with a front runner a fraction of that. With every
 // label counted this is nearly the whole gain of learning from labels, on every set that was
@@ -103,6 +110,7 @@ func Builtin() schema.Weights {
 	m.Features[RelatedOwner], m.Features[RelatedSupply], m.Features[RelatedNeed] = ownerWeight, supplyWeight, needWeight
 	m.Features[RelatedName], m.Features[QueryVerb] = nameWeight, verbWeight
 	m.Features[RelatedProvider], m.Features[RelatedProviderName] = providerWeight, providerNameWeight
+	m.Features[RelatedKnown], m.Features[RelatedRare] = knownWeight, rareWeight
 	m.Features[UsageSimilar], m.Features[UsageCoUse] = similarWeight, coUseWeight
 	return preset(m, "measured default: whole documents, query and best clause")
 }

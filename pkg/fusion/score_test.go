@@ -63,7 +63,7 @@ func TestEveryFeatureHasAUniqueName(t *testing.T) {
 	if _, ok := FeatureNamed("query.lexical.nothing"); ok {
 		t.Fatal("an unknown name has a feature")
 	}
-	if got := FeatureCount.String(); got != "feature.38" {
+	if got := FeatureCount.String(); got != "feature.40" {
 		t.Fatalf("out of range: %q", got)
 	}
 }

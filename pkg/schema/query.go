@@ -143,6 +143,13 @@ type Covered struct {
 type Searched struct {
 	Needs     []Need            `json:"needs"`     // The needs into which the query was split.
 	Arguments map[string]string `json:"arguments"` // The arguments in the query: name to meaning.
+	Read      []Correction      `json:"read"`      // The words of the query that no tool has, and their readings.
+}
+
+// Correction is a word of a query that is read as other words.
+type Correction struct {
+	From string `json:"from"` // The word of the query.
+	To   string `json:"to"`   // The words of tools that it is read as.
 }
 
 // Result is one ranked entity.

@@ -54,6 +54,7 @@ type fakeIndex struct {
 	found     []index.Candidate
 	hidden    []index.Candidate
 	suppliers map[string][]index.Supplier
+	spellings map[string]string   // read as
 	flags     map[string][]string // by tool
 	held      []string            // in quarantine
 	err       error
@@ -96,6 +97,17 @@ func (f *fakeIndex) Candidates(ctx context.Context, l index.Lookup) ([]index.Can
 		}
 	}
 	return out, cmp.Or(f.err, f.partial)
+}
+
+// Read reads the words that a test names.
+func (f *fakeIndex) Read(_ context.Context, _ string, _ *policy.Scope, query string, known func(string) bool) (string, []schema.Correction, error) {
+	var out []schema.Correction
+	for from, to := range f.spellings {
+		if !known(from) && strings.Contains(query, from) {
+			query, out = strings.ReplaceAll(query, from, to), append(out, schema.Correction{From: from, To: to})
+		}
+	}
+	return query, out, f.err
 }
 
 // Suppliers returns those that a test names.

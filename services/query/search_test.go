@@ -219,7 +219,7 @@ func TestImpressionsCarryTheFeatures(t *testing.T) {
 		c.Features[i] = float64(i + 1)
 	}
 	c.Features[fusion.UsagePrior], c.Features[fusion.UsageSimilar] = 0, 0
-	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName} {
+	for _, f := range []fusion.Feature{fusion.UsageCoUse, fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName, fusion.RelatedKnown, fusion.RelatedRare} {
 		c.Features[f] = 0
 	}
 	c.Features[fusion.RelatedOwner] = 1 // no owner has a better one
@@ -304,14 +304,40 @@ func TestShutdownPublishesWhatWaits(t *testing.T) {
 // reader says how much of every name a query says.
 type reader map[string]float64
 
-func (r reader) names(string) func(string) float64 {
+func (r reader) For(string) func(string) float64 {
 	return func(name string) float64 { return r[name] }
+}
+
+func (r reader) Learned(word string) bool { return word == "learned" }
+
+// A misspelt word is read before anything is looked up, and the answer says so.
+func TestAMisspeltWordIsRead(t *testing.T) {
+	b := newBench(t, tool("a", "", 9))
+	b.names, b.index.spellings = reader{}, map[string]string{"restarants": "restaurants", "learned": "never"}
+	b.build(t, Config{})
+	resp := b.search(t, schema.SearchRequest{Query: "learned restarants", Explain: true})
+	if got := b.index.last().Probe.Query.Words; got != "learned restaurants" {
+		t.Errorf("asked for %q", got)
+	}
+	if read := resp.Searched.Read; len(read) != 1 || read[0].To != "restaurants" || !strings.Contains(strings.Join(resp.Results[0].Explanation.Summary, "; "), `read "restarants" as "restaurants"`) {
+		t.Errorf("%v, %v", read, resp.Results[0].Explanation.Summary)
+	}
+}
+
+// A tool whose name is the query is first, and a slip before resemblance.
+func TestAKnownNameIsFirst(t *testing.T) {
+	exact, similar, rare := tool("exact", "", 1), tool("similar", "", 9), tool("rare", "", 2)
+	exact.Known, rare.Rare = 1, 1
+	b := newBench(t, similar, exact, rare)
+	if got := ids(b.search(t, schema.SearchRequest{Query: "exact"})); !slices.Equal(got, []string{"exact", "rare", "similar"}) {
+		t.Errorf("%v", got)
+	}
 }
 
 // Users name a product, and the tools of others may say all the rest.
 func TestANamedProviderDecidesBetweenEquals(t *testing.T) {
 	b := newBench(t, tool("a", "miro-mcp", 9), tool("b", "@x/mcp-server-trello", 9), tool("c", "", 9))
-	b.names = reader{}.names
+	b.names = reader{}
 	b.build(t, Config{})
 	resp := b.search(t, schema.SearchRequest{Query: "create a card on my Trello board", Explain: true})
 	if first := resp.Results[0]; first.ID != "b" || !strings.Contains(strings.Join(first.Explanation.Summary, "; "), "provider that the query names") {
@@ -327,7 +353,7 @@ func TestNamesDecideBetweenEquals(t *testing.T) {
 		tools[i].Label = label
 	}
 	b := newBench(t, tools...)
-	b.names = reader{"create card": 1, "delete card": 0.5, "card": 0.5}.names
+	b.names = reader{"create card": 1, "delete card": 0.5, "card": 0.5}
 	b.build(t, Config{})
 	resp := b.search(t, schema.SearchRequest{Query: "create a card", Explain: true})
 	if got := ids(resp); !slices.Equal(got, []string{"a", "c", "d", "b"}) {

@@ -53,7 +53,7 @@ func TestUsersTeachWhatLabelsDo(t *testing.T) {
 	check.OK(t, json.Unmarshal(raw.Bytes(), &got))
 	start, gain := got.Start, got.FullLabels-got.Start
 	for what, c := range map[string]struct{ got, least float64 }{
-		"full labels":         {gain, 0.2},
+		"full labels":         {gain, 0.15},
 		"clicks":              {got.Clicks - start, gain / 2},
 		"every fifth hostile": {got.Attack20 - start, gain / 3},
 		"one without end":     {got.AttackOne - start, gain / 3},

@@ -200,7 +200,7 @@ func (i *Index) commit(b *batch) error {
 	values := make([][]byte, 0, len(b.records)+1)
 	for _, r := range b.records {
 		if !r.Deleted {
-			r.words = i.tenants.create(r.Tenant).lexical.Analyze(lexicalTexts(r.doc, r.Provider))
+			r.words = i.tenants.create(r.Tenant).lexical.Analyze(lexicalTexts(r.doc, r.Provider), extra(r))
 			r.rows.add(&r.vectors)
 		}
 		value, err := r.encode()

@@ -206,7 +206,7 @@ func (m *machine) expected(l *index.Lookup) map[schema.Ref]index.Scores {
 	return out
 }
 
-// wantBest asks for N and for everything, and expects the first N of it. Maintenance changes
+// wantBest asks for N and for everything, and expects the first N of it, known ones before others. Maintenance changes
 // lexical scores, so it asks again if the tenant has another snapshot afterwards.
 func (m *machine) wantBest(r *rapid.T, t *tenant, l *index.Lookup) {
 	all := *l
@@ -223,7 +223,17 @@ func (m *machine) wantBest(r *rapid.T, t *tenant, l *index.Lookup) {
 		}
 		return out
 	}
-	if got, want := refs(found), refs(every)[:len(found)]; !slices.Equal(got, want) {
+	best := make([]*scored, len(every))
+	for i := range every {
+		best[i] = &scored{Candidate: every[i], score: l.Model.Linear(&every[i].Features)}
+	}
+	slices.SortStableFunc(best, func(a, b *scored) int { return b.known() - a.known() })
+	slices.SortStableFunc(best[:len(found)], byScore)
+	chosen := make([]index.Candidate, len(found))
+	for i := range chosen {
+		chosen[i] = best[i].Candidate
+	}
+	if got, want := refs(found), refs(chosen); !slices.Equal(got, want) {
 		r.Fatalf("best %v, want %v", got, want)
 	}
 	score := func(c index.Candidate) float64 { return l.Model.Linear(&c.Features) }

@@ -25,7 +25,7 @@ import (
 // format identifies the content of the records. It rises whenever the same document gets other
 // bytes: another layout, other words, other quantised vectors. An index of another format is built
 // again from the bus.
-const format = 7
+const format = 8
 
 // The first byte of a record.
 const (

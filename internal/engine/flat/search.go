@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sourcegraph/conc/panics"
 
+	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/engine/lexical"
 	"github.com/toolstream/toolstream/internal/kit/telemetry"
@@ -37,6 +38,7 @@ type search struct {
 	lookup  *index.Lookup
 	tenant  *tenant
 	words   *words
+	named   map[uint32]float64             // slots of entities whose name is the query, with Candidate.Known
 	given   map[schema.Ref]*events.Vectors // in place of the vectors in the index
 	open    []uint64                       // by block: the slots that the filters allow
 	masks   []uint64                       // by block: the open slots that come first
@@ -80,6 +82,7 @@ func newSearch(t *tenant, l *index.Lookup) *search {
 	s.open = open
 	s.masks, s.behind, s.allowed = f.divide(s.blocks, open, n)
 	s.words = newWords(s.lexical, &l.Probe)
+	s.named = s.known(l.Probe.Query.Words)
 	return s
 }
 
@@ -162,7 +165,38 @@ func (s *search) also() []uint32 {
 			}
 		}
 	}
+	if s.lookup.N > 0 {
+		add := func(slot uint32) {
+			if s.allows(slot) && !slices.Contains(slots, slot) && len(slots) < maxKnown {
+				slots = append(slots, slot)
+			}
+		}
+		for slot := range s.named {
+			add(slot)
+		}
+		s.words.holders(add)
+	}
 	return slots
+}
+
+const (
+	leastRare = 0.3 // Candidate.Rare of a known entity
+	maxKnown  = 200 // entities that are scored because they may be known
+)
+
+// slip is Candidate.Known of an entity whose name differs from the query by a slip of the keyboard.
+const slip = 0.5
+
+// known returns the slots of the entities whose name is the query.
+func (s *search) known(query string) map[uint32]float64 {
+	slots, exact := s.lexical.Named(query)
+	out := make(map[uint32]float64, len(slots))
+	for _, slot := range slots {
+		if out[slot] = slip; exact {
+			out[slot] = 1
+		}
+	}
+	return out
 }
 
 func (s *search) allows(slot uint32) bool { return s.open[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
@@ -249,6 +283,15 @@ type scored struct {
 	score float64
 }
 
+// known reports whether the query names the entity, or says rare words that it holds: it is worth
+// returning whatever it scores.
+func (c *scored) known() int {
+	if c.Known > 0 || c.Rare > leastRare {
+		return 1
+	}
+	return 0
+}
+
 // byScore orders like every ranking: held-back entities after all others, tools before providers
 // of the same id.
 func byScore(a, b *scored) int {
@@ -275,7 +318,7 @@ func (s *search) score(ctx context.Context, slots []uint32) ([]scored, error) {
 		var r reader
 		for i := from; i < to && errs[worker] == nil && ctx.Err() == nil; i++ {
 			found[i], errs[worker] = s.scoreOne(&r, slots[i], &words[i-from])
-			found[i].Covered = words[i-from].covered
+			found[i].Covered, found[i].Rare = words[i-from].covered, words[i-from].rare
 		}
 	})
 	return found, errors.Join(append(errs, ctx.Err())...)
@@ -293,7 +336,7 @@ func (s *search) scoreOne(r *reader, slot uint32, words *exact) (scored, error) 
 	found := index.Score(&s.lookup.Probe, index.Entry{Vectors: vectors, Required: e.required, Query: words.query, Needs: words.needs})
 	out := scored{score: s.lookup.Model.Linear(&found.Features), Candidate: index.Candidate{
 		Ref: e.ref, Provider: e.provider.Value(), Label: e.label, First: e.first, Sketch: e.sketch, Features: found.Features,
-		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity, HeldBack: e.heldBack(s.lookup.Behind),
+		Matches: found.Matches, BestArg: found.BestArg, Similarity: found.Similarity, Known: s.named[slot], HeldBack: e.heldBack(s.lookup.Behind),
 	}}
 	if s.lookup.Apart() {
 		index.AddNeeds(words.apart, &s.lookup.Probe, vectors, &s.lookup.Model.Features)
@@ -330,8 +373,9 @@ func (s *search) answer(found []scored) []index.Candidate {
 	for i := range found {
 		best[i] = &found[i]
 	}
-	slices.SortFunc(best, byScore)
+	slices.SortFunc(best, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.known(), a.known()), byScore(a, b)) })
 	n := min(s.lookup.N, len(best))
+	slices.SortFunc(best[:n], byScore)
 	out := make([]index.Candidate, 0, n+len(s.lookup.Also))
 	for i, c := range best {
 		if i < n || slices.Contains(s.lookup.Also, c.ID) {
@@ -417,4 +461,23 @@ func (s *search) slotsOfRefs(refs []schema.Ref) []uint32 {
 		}
 	}
 	return slots
+}
+
+// Read returns a query with its unknown words read as words of the index: of the documents that
+// the scope allows. known says whether a word needs no reading.
+func (i *Index) Read(ctx context.Context, tenant string, scope *policy.Scope, query string, known func(word string) bool) (string, []schema.Correction, error) {
+	if err := i.ready(ctx); err != nil {
+		return query, nil, err
+	}
+	t := i.tenants.find(tenant)
+	if t == nil {
+		return query, nil, nil
+	}
+	now := t.now.Load()
+	f := newFilter(&index.Lookup{Scope: scope}, t, now)
+	read, corrections := now.lexical.Read(query, func(slot uint32) bool {
+		n := int(slot / blockSize)
+		return f.mask(n, now.blocks[n])&(1<<(slot%blockSize)) != 0
+	}, known)
+	return read, corrections, nil
 }

@@ -308,6 +308,11 @@ func lexicalTexts(doc *schema.Document, owner string) *[lexical.FieldCount]strin
 	}
 }
 
+// extra returns the names of a record, and the texts that the bounds of Texts cut.
+func extra(r *record) lexical.Extra {
+	return lexical.Extra{Names: []string{r.doc.Name, r.doc.Title, r.ID, r.Callable}, Rest: index.Rest(r.doc, r.raw)}
+}
+
 // withOwner adds to a text the words of its owner's id that the text lacks.
 func withOwner(flat, owner string) string {
 	said := map[string]bool{}

@@ -68,18 +68,28 @@ func (w *words) ask(scope *[lexical.FieldCount][]int, text string, fields ...lex
 	}
 }
 
+// holders calls found with the slots of entities that hold a rare word of the query or of a need.
+func (w *words) holders(found func(slot uint32)) {
+	for i := range w.asked {
+		if w.asked[i].field == lexical.Stem {
+			w.asked[i].query.Holders(found)
+		}
+	}
+}
+
 // exact is the lexical scores of one entity.
 type exact struct {
 	query, needs index.Lexical
 	covered      float64   // share of the need that it covers best
+	rare         float64   // the same, by the share of its documents that each word has it in
 	apart        []float64 // the weighted sum of each need by itself
 }
 
 // exact returns the scores of some slots.
 func (w *words) exact(slots []uint32) []exact {
 	out := make([]exact, len(slots))
-	n, all := len(slots), make([]float32, 4*len(slots))
-	m := &lookedUp{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n:]}
+	n, all := len(slots), make([]float32, 6*len(slots))
+	m := &lookedUp{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n : 4*n], all[4*n : 5*n], all[5*n:]}
 	for f := range lexical.FieldCount {
 		for i, score := range w.best(w.query[f], slots, m) {
 			out[i].query[f], out[i].needs[f] = float64(score), float64(score)
@@ -95,7 +105,7 @@ func (w *words) exact(slots []uint32) []exact {
 		}
 	}
 	for i, share := range m.covered {
-		out[i].covered = float64(share)
+		out[i].covered, out[i].rare = float64(share), float64(m.rare[i])
 	}
 	return out
 }
@@ -122,8 +132,8 @@ func (w *words) apart(slots []uint32, out []exact, weights *fusion.Features) {
 
 // lookedUp holds the scores of some slots and their coverage by stems.
 type lookedUp struct {
-	best, covered       []float32
-	other, otherCovered []float32 // of another text
+	best, covered, rare            []float32
+	other, otherCovered, otherRare []float32 // of another text
 }
 
 // best returns the best score of each slot, nil if nothing is asked. The result is in m.
@@ -131,21 +141,22 @@ func (w *words) best(places []int, slots []uint32, m *lookedUp) []float32 {
 	if len(places) == 0 {
 		return nil
 	}
-	w.asked[places[0]].scores(slots, m.best, m.covered)
+	w.asked[places[0]].scores(slots, m.best, m.covered, m.rare)
 	for _, at := range places[1:] {
-		w.asked[at].scores(slots, m.other, m.otherCovered)
+		w.asked[at].scores(slots, m.other, m.otherCovered, m.otherRare)
 		raise(m.best, m.other)
 		if w.asked[at].field == lexical.Stem {
 			raise(m.covered, m.otherCovered)
+			raise(m.rare, m.otherRare)
 		}
 	}
 	return m.best
 }
 
 // scores scores slots, and with stems also their coverage.
-func (a *asked) scores(slots []uint32, out, covered []float32) {
+func (a *asked) scores(slots []uint32, out, covered, rare []float32) {
 	if a.field == lexical.Stem {
-		a.query.Cover(slots, out, covered)
+		a.query.Cover(slots, out, covered, rare)
 	} else {
 		a.query.Scores(slots, out)
 	}

@@ -3,7 +3,9 @@ package index
 import (
 	"strings"
 
+	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
@@ -12,6 +14,7 @@ import (
 const (
 	maxFlat  = 8 << 10
 	maxField = 2 << 10
+	maxRest  = 64 << 10
 )
 
 // Fields are the texts of a document as they are embedded and indexed: identifiers split into
@@ -47,6 +50,29 @@ func Texts(doc *schema.Document) Fields {
 		f.Parameters[i] = parameterText(&doc.Parameters[i])
 	}
 	return f
+}
+
+// Rest returns the whole texts of a document, and with them the texts of its source if the fields
+// lack some; "" if Texts cuts nothing.
+func Rest(doc *schema.Document, source []byte) string {
+	texts := append([]string{doc.Description, doc.Response}, doc.Examples...)
+	for i := range doc.Parameters {
+		texts = append(texts, doc.Parameters[i].Name, doc.Parameters[i].Description)
+	}
+	size, cut := 0, doc.Uncovered > 0
+	for _, s := range texts {
+		size += len(s)
+		cut = cut || len(s) > maxField
+	}
+	if !cut && size <= maxFlat {
+		return ""
+	}
+	if doc.Uncovered > 0 {
+		if root, err := jsondoc.Decode(source, jsondoc.Limits{Bytes: len(source), Nodes: len(source)}); err == nil { // ingest bounded it
+			provenance.NewSource(root).Strings(func(string) {}, func(_ []string, s string) { texts = append(texts, s) })
+		}
+	}
+	return text.Split(text.Truncate(strings.Join(texts, "\n"), maxRest))
 }
 
 // ArgumentText returns an argument of a query in the form of a parameter's

@@ -10,16 +10,22 @@ import (
 // languageMarker begins a term that marks a document with words of a language.
 const languageMarker = "\x03"
 
-// minCompound is the least length of a compound in bytes.
-const minCompound = 8
+// nameMarker begins a term that marks a document with a name, in the field Name.
+const nameMarker = "\x04"
+
+const (
+	minCompound = 8 // bytes of a compound
+	minSpelt    = 4 // bytes of a word that a misspelt word may be read as
+)
 
 // Document is the indexed form of a document, ready to be stored: its terms, each
 // once, and how often each occurs in each field. It is immutable.
 //
 // Its bytes: the number of terms and the hash of each; then by field its length in
 // words, the number of terms in it, and of each of these its place among the terms
-// and how often it occurs, at most maxTF; then the number of words that may be
-// compounds, and each with its length in front. Numbers are varints, hashes
+// and how often it occurs, at most maxTF; then the number of words as written, and of
+// each its place among the terms and the word; then the names, and the words that may be
+// compounds. Every string has its length in front. Numbers are varints, hashes
 // little-endian.
 type Document []byte
 
@@ -33,8 +39,14 @@ func hash(term string) uint64 {
 	return h
 }
 
+// Extra is what else a document is found by.
+type Extra struct {
+	Names []string // that ask for it and nothing else
+	Rest  string   // its words say that the document holds them, and count for no score
+}
+
 // Analyze makes a document of its texts. The texts of Stem and Pairs are ignored.
-func (x *Index) Analyze(texts *[FieldCount]string) Document {
+func (x *Index) Analyze(texts *[FieldCount]string, extra Extra) Document {
 	var words [FieldCount][]text.Word
 	for f, s := range texts {
 		if Field(f) != Stem && Field(f) != Pairs {
@@ -51,6 +63,14 @@ func (x *Index) Analyze(texts *[FieldCount]string) Document {
 	}
 	r.current = &r.fields[Pairs]
 	pairs(words[Pairs], r.own, r.count)
+	r.rest(text.Words(extra.Rest))
+	r.current = &r.fields[Name]
+	for _, name := range extra.Names {
+		if key := nameKey(name); key != "" {
+			r.addTerm(nameMarker + key)
+			r.names = append(r.names, key)
+		}
+	}
 	return r.document()
 }
 
@@ -60,9 +80,17 @@ type reader struct {
 	languages text.Languages
 	terms     []uint64
 	numbers   map[uint64]int // of the terms
+	words     []spelt
+	names     []string
 	compounds []string
 	fields    [FieldCount]fieldCounts
 	current   *fieldCounts
+}
+
+// spelt is a word as written, and the number of its term.
+type spelt struct {
+	number int
+	word   string
 }
 
 // fieldCounts is how often each term occurs in a field.
@@ -88,13 +116,23 @@ func (r *reader) document() Document {
 			}
 		}
 	}
-	slices.Sort(r.compounds)
-	r.compounds = slices.Compact(r.compounds)
-	b = binary.AppendUvarint(b, uint64(len(r.compounds)))
-	for _, word := range r.compounds {
-		b = append(binary.AppendUvarint(b, uint64(len(word))), word...)
+	b = binary.AppendUvarint(b, uint64(len(r.words)))
+	for _, w := range r.words {
+		b = appendText(binary.AppendUvarint(b, uint64(w.number)), w.word)
+	}
+	for _, list := range [][]string{r.names, r.compounds} {
+		slices.Sort(list)
+		list = slices.Compact(list)
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, s := range list {
+			b = appendText(b, s)
+		}
 	}
 	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 // field adds the words of a field.
@@ -108,6 +146,9 @@ func (r *reader) field(f Field, words []text.Word) {
 			r.stems(f, w)
 			continue
 		}
+		if f == Flat && !r.has(w.Text) {
+			r.spelling(w)
+		}
 		r.count(w.Text)
 		if w.Plain != w.Text {
 			r.count(w.Plain)
@@ -120,6 +161,48 @@ func (r *reader) field(f Field, words []text.Word) {
 		r.addTerm(first)
 		r.addTerm(second)
 	}
+}
+
+// spelling keeps a word that a misspelt word may be read as. Its term follows.
+func (r *reader) spelling(w *text.Word) {
+	if w.Spaced() && len(w.Text) >= minSpelt && text.Alphabetic(w.Text) {
+		r.words = append(r.words, spelt{r.number(w.Text), w.Text})
+	}
+}
+
+// rest adds the words that the fields lack.
+func (r *reader) rest(words []text.Word) {
+	flat, stem := &r.fields[Flat], &r.fields[Stem]
+	for i := range words {
+		w := &words[i]
+		if text.StopWord(w.Text) {
+			continue
+		}
+		if r.current = flat; !r.has(w.Text) {
+			r.spelling(w)
+		}
+		r.addOnce(w.Text)
+		r.addOnce(w.Plain)
+		if r.current = stem; w.Spaced() {
+			r.addOnce(r.own(w))
+		} else {
+			r.addOnce(w.Text)
+		}
+	}
+}
+
+// addOnce adds a term that the current field lacks.
+func (r *reader) addOnce(term string) {
+	if term != "" && !r.has(term) {
+		r.addTerm(term)
+		r.current.counts[r.number(term)] = restTF
+	}
+}
+
+// has reports whether the current field has a term.
+func (r *reader) has(term string) bool {
+	number, known := r.numbers[hash(term)]
+	return known && number < len(r.current.counts) && r.current.counts[number] > 0
 }
 
 // own returns the stem of a word in the language of the document.
@@ -162,13 +245,7 @@ func (r *reader) addTerm(term string) {
 	if term == "" {
 		return
 	}
-	h := hash(term)
-	number, known := r.numbers[h]
-	if !known {
-		number = len(r.terms)
-		r.numbers[h], r.terms = number, append(r.terms, h)
-	}
-	f := r.current
+	number, f := r.number(term), r.current
 	for len(f.counts) <= number {
 		f.counts = append(f.counts, 0)
 	}
@@ -178,6 +255,17 @@ func (r *reader) addTerm(term string) {
 	if f.counts[number] < maxTF {
 		f.counts[number]++
 	}
+}
+
+// number returns the number of a term, from now on if it has none.
+func (r *reader) number(term string) int {
+	h := hash(term)
+	number, known := r.numbers[h]
+	if !known {
+		number = len(r.terms)
+		r.numbers[h], r.terms = number, append(r.terms, h)
+	}
+	return number
 }
 
 // pairs calls found with every pair of neighbours among the words, less stop words:

@@ -26,7 +26,7 @@ func must[T any](v T, err error) T {
 func put(x *Index, texts ...*[FieldCount]string) *Snapshot {
 	docs := map[uint32]Document{}
 	for slot, t := range texts {
-		docs[uint32(slot)] = x.Analyze(t)
+		docs[uint32(slot)] = x.Analyze(t, Extra{})
 	}
 	must(0, x.Apply(docs))
 	return x.Snapshot()
@@ -45,7 +45,7 @@ func segmentOf(d Document) *Segment {
 // occurrences returns how often a term occurs in a field.
 func (s *Segment) occurrences(f Field, term string) float64 {
 	for _, p := range s.fields[f].find(hash(term)) {
-		return float64(p.key & maxTF)
+		return float64(p.key & tfMask)
 	}
 	return 0
 }
@@ -223,7 +223,7 @@ func TestAgainstFormula(t *testing.T) {
 					delete(stored, slot)
 					continue
 				}
-				changes[slot] = x.Analyze(drawTexts(t))
+				changes[slot] = x.Analyze(drawTexts(t), Extra{})
 				r[slot], stored[slot] = segmentOf(changes[slot]), changes[slot]
 			}
 			must(0, x.Apply(changes))
@@ -255,7 +255,7 @@ func reload(docs map[uint32]Document) *Index {
 // Bytes that no document has are refused, without a panic and without memory
 // beyond their length.
 func FuzzBuilder(f *testing.F) {
-	f.Add([]byte(New().Analyze(&[FieldCount]string{Flat: "das Wetter, die Wettervorhersage", Name: "weather of a city"})))
+	f.Add([]byte(New().Analyze(&[FieldCount]string{Flat: "das Wetter, die Wettervorhersage", Name: "weather of a city"}, Extra{})))
 	f.Fuzz(func(t *testing.T, d []byte) {
 		var b Builder
 		_ = b.Add(1, d)
@@ -305,7 +305,7 @@ func TestEmpty(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	x := New()
-	d := x.Analyze(&[FieldCount]string{Flat: strings.Repeat("many ", 1000) + "more"})
+	d := x.Analyze(&[FieldCount]string{Flat: strings.Repeat("many ", 1000) + "more"}, Extra{})
 	if err := x.Apply(map[uint32]Document{maxSlot + 1: d}); err == nil {
 		t.Error("no error for a slot that is too high")
 	}
@@ -321,7 +321,7 @@ func TestLimits(t *testing.T) {
 func TestDeltaStaysSmall(t *testing.T) {
 	x := New()
 	for i := range uint32(1000) {
-		must(0, x.Apply(map[uint32]Document{i: x.Analyze(&[FieldCount]string{Flat: fmt.Sprintf("tool%d does things", i)})}))
+		must(0, x.Apply(map[uint32]Document{i: x.Analyze(&[FieldCount]string{Flat: fmt.Sprintf("tool%d does things", i)}, Extra{})}))
 		parts := x.Snapshot().parts
 		if len(parts) > 2 || len(parts) == 2 && parts[1].live() > minDelta+parts[0].live()/8 {
 			t.Fatalf("%d parts after %d changes", len(parts), i+1)
@@ -337,7 +337,7 @@ func TestDeltaStaysSmall(t *testing.T) {
 func TestSmallChangesMergeLittle(t *testing.T) {
 	const size, changes = 20_000, 1000
 	x, docs := New(), map[uint32]Document{}
-	d := x.Analyze(&[FieldCount]string{Flat: "tool"})
+	d := x.Analyze(&[FieldCount]string{Flat: "tool"}, Extra{})
 	for i := range uint32(size) {
 		docs[i] = d
 	}
@@ -357,20 +357,25 @@ func TestSmallChangesMergeLittle(t *testing.T) {
 }
 
 // What is covered is a share of the query's words, however often a document holds them and
-// wherever it lies. Words that no document holds count, too.
+// wherever it lies. Words that no document holds count, too. A word is rare by the number of
+// documents that hold it.
 func TestCover(t *testing.T) {
 	x := New()
 	put(x, &[FieldCount]string{Flat: "weather weather forecast"}, &[FieldCount]string{Flat: "weather map"}, &[FieldCount]string{Flat: "currency"})
 	x.Rebuild()
 	s := put(x, &[FieldCount]string{Flat: "forecast of rain"})
+	rare := make([]float32, 3)
 	covered := func(query string) []float32 {
 		q, slots := s.Query(Flat, s.Analyze(Flat, query)), []uint32{0, 1, 2}
 		scores, want, out := make([]float32, 3), make([]float32, 3), make([]float32, 3)
 		q.Scores(slots, want)
-		if q.Cover(slots, scores, out); !slices.Equal(scores, want) {
+		if q.Cover(slots, scores, out, rare); !slices.Equal(scores, want) {
 			t.Errorf("%q scores %v, want %v", query, scores, want)
 		}
 		return out
+	}
+	if covered("map rain"); rare[0] != rare[1] || !(rare[0] > 0 && rare[0] < 1) || rare[2] != 0 {
+		t.Errorf("two words of a document each: %v", rare)
 	}
 	if got := covered("weather map"); got[0] != 0 || got[1] != 1 || got[2] != 0 {
 		t.Errorf("all words are those of one: %v", got)

@@ -28,7 +28,7 @@ func libraryIndex(t *testing.T) *Snapshot {
 	t.Helper()
 	x := New()
 	for i, doc := range library {
-		must(0, x.Apply(map[uint32]Document{uint32(i): x.Analyze(&[FieldCount]string{Flat: doc, Name: doc})}))
+		must(0, x.Apply(map[uint32]Document{uint32(i): x.Analyze(&[FieldCount]string{Flat: doc, Name: doc}, Extra{})}))
 		if i == len(library)/2 {
 			x.Rebuild() // what a word may be is known across base and delta
 		}

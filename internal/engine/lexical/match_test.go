@@ -10,7 +10,7 @@ import (
 func answers(responses ...string) *Index {
 	x, docs := New(), map[uint32]Document{}
 	for i, response := range responses {
-		docs[uint32(i)] = x.Analyze(&[FieldCount]string{Flat: "user id everywhere", Response: response})
+		docs[uint32(i)] = x.Analyze(&[FieldCount]string{Flat: "user id everywhere", Response: response}, Extra{})
 		if i == len(responses)/2 {
 			must(0, x.Apply(docs))
 			x.Rebuild()

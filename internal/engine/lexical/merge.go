@@ -53,18 +53,10 @@ func (s *slotSet) add(slot uint32) {
 func merge(parts []part) *Segment {
 	m := &Segment{}
 	m.mergeDocuments(parts)
-	var compounds []string
 	for f := range m.fields {
 		m.fields[f] = mergeField(Field(f), parts)
 	}
-	for _, p := range parts {
-		for _, word := range p.compounds {
-			if m.fields[Stem].find(hash(word)) != nil {
-				compounds = append(compounds, word)
-			}
-		}
-	}
-	m.setCompounds(compounds)
+	m.vocabulary = mergeVocabularies(parts, &m.fields)
 	return m
 }
 

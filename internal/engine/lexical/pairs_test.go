@@ -29,7 +29,7 @@ func TestPairsOfDocuments(t *testing.T) {
 		{"github api 天气预报 map tiles", [][2]string{{"github", "api"}, {"map", "tile"}}},
 		{"Показывает прогноз погоды для города", [][2]string{{"показыва", "прогноз"}, {"прогноз", "погод"}, {"погод", "для"}, {"для", "город"}}},
 	} {
-		d := segmentOf(New().Analyze(&[FieldCount]string{Name: c.name, Pairs: "never read"}))
+		d := segmentOf(New().Analyze(&[FieldCount]string{Name: c.name, Pairs: "never read"}, Extra{}))
 		occurrences := 0.0
 		for _, pair := range slices.Compact(slices.Sorted(slices.Values(termsOf(c.want)))) {
 			occurrences += d.occurrences(Pairs, pair)

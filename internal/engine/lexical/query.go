@@ -12,7 +12,7 @@ import (
 // valid for this snapshot: the variants of a word depend on its documents.
 func (s *Snapshot) Analyze(f Field, query string) Terms {
 	a := inquiry{snapshot: s, field: f}
-	words := text.Words(query)
+	words := text.Words(text.Split(query))
 	a.languages, a.sure = text.Detect(words)
 	said := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool {
 		return text.StopWord(w.Text) || w.Filler() || a.sure[w.Script] && w.FunctionWord(a.languages[w.Script])

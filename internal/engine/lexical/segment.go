@@ -9,8 +9,10 @@ import (
 
 const (
 	slotBits = 24
+	tfMask   = 1<<(32-slotBits) - 1
 	maxSlot  = 1<<slotBits - 1
-	maxTF    = 255
+	maxTF    = 254
+	restTF   = 255 // of a word of Extra.Rest, which adds nothing to a score
 )
 
 // posting says that a term occurs in a document: slot<<8 | tf, and the
@@ -68,12 +70,11 @@ func (s fieldSums) plus(o fieldSums) fieldSums {
 
 // Segment is an immutable part of an index.
 type Segment struct {
-	slots     []uint32             // its documents, rising
-	lengths   [FieldCount][]uint32 // their lengths in tokens, parallel to slots
-	fields    [FieldCount]postings
-	sums      fieldSums
-	compounds []string // stems of words that may be compounds, in byte order
-	reversed  []string // the same from the last character to the first, in byte order
+	slots   []uint32             // its documents, rising
+	lengths [FieldCount][]uint32 // their lengths in tokens, parallel to slots
+	fields  [FieldCount]postings
+	sums    fieldSums
+	vocabulary
 }
 
 // sum computes the sums from the lengths.
@@ -86,17 +87,6 @@ func (s *Segment) sum() {
 			}
 		}
 	}
-}
-
-// setCompounds takes over words, some of them twice.
-func (s *Segment) setCompounds(words []string) {
-	slices.Sort(words)
-	s.compounds = slices.Compact(words)
-	s.reversed = make([]string, len(s.compounds))
-	for i, word := range s.compounds {
-		s.reversed[i] = reversed(word)
-	}
-	slices.Sort(s.reversed)
 }
 
 // reversed returns s from its last character to its first.
@@ -121,8 +111,9 @@ func (s *Segment) weigh(total fieldSums) {
 			norm[s.slots[i]-first] = k1 * (1 - b + b*float64(n)/field.mean)
 		}
 		for i, p := range field.list {
-			tf := float64(p.key & maxTF)
-			field.list[i].impact = float32(tf / (tf + norm[p.slot()-first]))
+			if tf := float64(p.key & tfMask); tf != restTF {
+				field.list[i].impact = float32(tf / (tf + norm[p.slot()-first]))
+			}
 		}
 	}
 }
@@ -142,6 +133,9 @@ type Builder struct {
 	numbers   map[uint64]uint32 // of the terms
 	slots     []uint32
 	fields    [FieldCount]fieldBuilder
+	words     []string // as written, of some terms
+	spelt     []bool   // by the number of a term: whether it is among words
+	names     []string
 	compounds []string
 	document  []uint32 // the numbers of the terms of one document
 }
@@ -168,7 +162,7 @@ func (b *Builder) Add(slot uint32, d Document) error {
 		number, known := b.numbers[term]
 		if !known {
 			number = uint32(len(b.terms))
-			b.numbers[term], b.terms = number, append(b.terms, term)
+			b.numbers[term], b.terms, b.spelt = number, append(b.terms, term), append(b.spelt, false)
 		}
 		b.document = append(b.document, number)
 	}
@@ -184,8 +178,20 @@ func (b *Builder) Add(slot uint32, d Document) error {
 			field.keys = append(field.keys, slot<<8|uint32(count[0]))
 		}
 	}
-	for range in.count(1) {
-		b.compounds = append(b.compounds, string(in.take(in.count(1))))
+	for range in.count(2) {
+		place, word := in.uvarint(), in.text()
+		if place >= uint64(len(b.document)) {
+			return errDocument
+		}
+		if number := b.document[place]; !b.spelt[number] {
+			b.spelt[number] = true
+			b.words = append(b.words, string(word))
+		}
+	}
+	for _, list := range []*[]string{&b.names, &b.compounds} {
+		for range in.count(1) {
+			*list = append(*list, string(in.text()))
+		}
 	}
 	if in.bad || len(in.rest) > 0 {
 		return errDocument
@@ -208,9 +214,9 @@ func (b *Builder) Segment() *Segment {
 		field.lengths, field.terms, field.keys = field.lengths[:0], field.terms[:0], field.keys[:0]
 	}
 	s.sum()
-	s.setCompounds(b.compounds)
+	s.vocabulary = newVocabulary(b.words, b.names, b.compounds)
 	clear(b.numbers)
-	b.terms, b.slots, b.compounds = b.terms[:0], b.slots[:0], nil
+	b.terms, b.slots, b.spelt, b.words, b.names, b.compounds = b.terms[:0], b.slots[:0], b.spelt[:0], nil, nil, nil
 	return s
 }
 
@@ -278,3 +284,6 @@ func (d *decoder) count(size int) int {
 	}
 	return int(n)
 }
+
+// text reads a length and so many bytes.
+func (d *decoder) text() []byte { return d.take(d.count(1)) }

@@ -65,7 +65,8 @@ type span struct {
 	list   []posting
 	weight float32
 	dead   slotSet
-	term   int // its place in the query
+	term   int     // its place in the query
+	rarity float32 // 1 for a term of one document, 1/n of n
 }
 
 // Query looks the terms up. Terms that no document holds are dropped.
@@ -81,7 +82,7 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 		q.mass += float64(weight)
 		for at := first; at < len(q.spans); at++ {
 			q.spans[at].weight *= weight
-			q.spans[at].term = i
+			q.spans[at].term, q.spans[at].rarity = i, 1/float32(df)
 		}
 	}
 	return q
@@ -150,11 +151,13 @@ func (q Query) Scores(slots []uint32, out []float32) {
 }
 
 // Cover is Scores, and also writes into covered the share of the query that each document
-// contains, from 0 to 1: a term counts by its rarity, however often it occurs. A term that no
-// document contains counts as the rarest.
-func (q Query) Cover(slots []uint32, out, covered []float32) {
+// contains, from 0 to 1: a term counts by its idf, however often it occurs. A term that no
+// document contains counts as the rarest. In rare a term counts by the share of its documents
+// that each is, too.
+func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 	clear(out)
 	clear(covered)
+	clear(rare)
 	last := make([]int, len(slots)) // one more than the term that was counted last
 	for i := range q.spans {
 		s, at := &q.spans[i], 0
@@ -166,11 +169,35 @@ func (q Query) Cover(slots []uint32, out, covered []float32) {
 			out[n] += float32(s.weight * s.list[at].impact)
 			if last[n] <= s.term {
 				last[n] = s.term + 1
-				covered[n] += share
+				rare[n] += share * s.rarity
+				if s.list[at].impact > 0 {
+					covered[n] += share
+				}
 			}
 		}
 	}
 }
+
+// Holders calls found with the slots of the documents that hold a term of few documents, at most
+// maxHolders, which is much of the query.
+func (q Query) Holders(found func(slot uint32)) {
+	for i := range q.spans {
+		s := &q.spans[i]
+		if s.rarity*maxHolders < 1 || float64(s.weight) < muchOfQuery*q.mass {
+			continue
+		}
+		for _, p := range s.list {
+			if !s.dead.has(p.slot()) {
+				found(p.slot())
+			}
+		}
+	}
+}
+
+const (
+	maxHolders  = 5
+	muchOfQuery = 0.3
+)
 
 // lookUp adds the term's share to the scores of the slots. Rising slots are
 // found near each other.

@@ -146,6 +146,7 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 	most := highest(rs)
 	setOwners(rs, most)
 	setNeeds(rs, most)
+	setKnown(rs, most)
 	best := front(rs, compared)
 	setNames(rs, best[:min(len(best), namesCompared)])
 	setNamedProviders(rs, best)
@@ -157,7 +158,7 @@ func relate(rs []Ranked, m *fusion.Model, s Signals) {
 		setSupply(rs, first[:min(len(first), fusion.Supplied)], s.Suppliers)
 	}
 	for i := range recorded {
-		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName} {
+		for _, f := range []fusion.Feature{fusion.RelatedSupply, fusion.RelatedNeed, fusion.RelatedName, fusion.RelatedProvider, fusion.RelatedProviderName, fusion.RelatedKnown, fusion.RelatedRare} {
 			rs[i].Features[f] = recorded[i][f]
 		}
 	}
@@ -217,6 +218,21 @@ func setOwners(rs []Ranked, most float64) {
 			score = best[owner]
 		}
 		r.Features[fusion.RelatedOwner] = score / most
+	}
+}
+
+// leastKnown is the least that a name is worth: about the score of a tool that matches well. A name
+// written as one word may match nothing else.
+const leastKnown = 10
+
+// setKnown sets what the best score is worth to a candidate that the query names, or that holds
+// words that few have. The cube leaves words of short queries: a long request has rare words by
+// chance.
+func setKnown(rs []Ranked, most float64) {
+	for i := range rs {
+		r := &rs[i]
+		r.Features[fusion.RelatedKnown] = max(most, leastKnown) * r.Known
+		r.Features[fusion.RelatedRare] = most * r.Rare * r.Rare * r.Rare
 	}
 }
 

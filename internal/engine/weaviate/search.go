@@ -34,6 +34,8 @@ type Replica interface {
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
 	// Origins returns the origins of a tenant's tools, each once.
 	Origins(tenant string) []index.Origin
+	// Read returns a query with its unknown words read as words of the index.
+	Read(ctx context.Context, tenant string, scope *policy.Scope, query string, known func(word string) bool) (string, []schema.Correction, error)
 }
 
 // vectorsOf are vectors by entity.
@@ -124,6 +126,11 @@ func (s *Search) share(ctx context.Context) time.Duration {
 // Suppliers returns for each tool the tools that answer with its required parameters.
 func (s *Search) Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error) {
 	return s.replica.Suppliers(ctx, tenant, tools)
+}
+
+// Read returns a query with its unknown words read as words of the index.
+func (s *Search) Read(ctx context.Context, tenant string, scope *policy.Scope, query string, known func(word string) bool) (string, []schema.Correction, error) {
+	return s.replica.Read(ctx, tenant, scope, query, known)
 }
 
 // chosen returns the entities that are worth exact scores, with their vectors.

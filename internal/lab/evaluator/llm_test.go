@@ -93,7 +93,7 @@ func serving(t *testing.T, e *evaluator, model llm.Model, cfg search.Config) *qu
 	}))(t)
 	return check.Value(query.New(cfg, query.Deps{
 		Snapshot:  search.Snapshot{Model: e.Settings.Model, Index: e.index, Catalogue: e.index, Embedder: e.encoder},
-		Publisher: unrecorded{}, Rewriter: rewriter, Names: static.NewNames(vectors).For,
+		Publisher: unrecorded{}, Rewriter: rewriter, Names: static.NewNames(vectors),
 		Logger: slog.New(slog.DiscardHandler), Registerer: metrics,
 	}))(t)
 }

@@ -42,5 +42,5 @@ func OpenNames() (search.Names, error) {
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
-	return static.NewNames(m).For, nil
+	return static.NewNames(m), nil
 }

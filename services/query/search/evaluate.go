@@ -91,7 +91,8 @@ func (s *Searcher) Retrieve(ctx context.Context, tenant string, req schema.Searc
 		index.awaitScale(ctx)
 	}
 	rq := &request{Searcher: s, caller: identity.Caller{Tenant: tenant}, req: req, index: index, model: m}
-	found, err := rq.retrieve(ctx, parse(req), n)
+	rq.req, _ = rq.read(ctx)
+	found, err := rq.retrieve(ctx, parse(rq.req), n)
 	if without := rq.degraded.names(); err == nil && len(without) > 0 {
 		err = fmt.Errorf("query %q: without %v", schema.Quote(req.Query), without)
 	}

@@ -62,6 +62,9 @@ func sentences(q query, h ranking.Hit, doc *schema.Document, e *schema.Explanati
 			out = append(out, fmt.Sprintf(format, args...))
 		}
 	}
+	for _, c := range q.read {
+		say(true, "read %s as %s", strconv.Quote(c.From), strconv.Quote(c.To))
+	}
 	var tools []string
 	for _, tool := range h.Supporting {
 		tools = append(tools, tool.ID)
@@ -74,6 +77,8 @@ func sentences(q query, h ranking.Hit, doc *schema.Document, e *schema.Explanati
 	if c := e.Clicks; c != nil && c.From != c.To {
 		say(true, "moved from place %d to %d: %s", c.From, c.To, clicked(c.LogOdds))
 	}
+	say(e.Terms[fusion.RelatedKnown.String()] > 0, "has the name that the query asks for")
+	say(e.Features[fusion.RelatedRare.String()] > 0 && h.By.Rare > .5, "is one of few with the words of the query")
 	texts := []string{q.text}
 	for _, n := range q.needs {
 		texts = append(texts, whole(n))

@@ -41,9 +41,9 @@ type Step struct {
 // retrieve embeds all texts of a query in one call, chooses what to rank if the request leaves
 // it open, and returns the candidates of each step: n of them, or enough for the request if n is 0.
 func (rq *request) retrieve(ctx context.Context, q query, n int) (Retrieval, error) {
-	steps, needs := q.perStep(rq.req.Steps), []query(nil)
+	steps, needs := q.perStep(q.steps), []query(nil)
 	if rq.req.Rank == schema.RankAuto {
-		needs = q.perNeed(&rq.req)
+		needs = q.perNeed()
 	}
 	r := retriever{request: rq, rank: rq.req.Rank, vectors: rq.embed(ctx, q.text, slices.Concat(steps, needs))}
 	out := Retrieval{Vector: r.vectors[q.text]}
@@ -92,9 +92,9 @@ func (q query) perStep(given []string) []query {
 // perNeed returns a query for each need: a given step, a need that the caller or the
 // language model named, else a sentence of the query. A clause by itself often says too
 // little; only a text of more sentences than may be needs is taken by its clauses.
-func (q query) perNeed(req *schema.SearchRequest) []query {
-	if len(req.Steps) > 0 {
-		return q.perStep(req.Steps)
+func (q query) perNeed() []query {
+	if len(q.steps) > 0 {
+		return q.perStep(q.steps)
 	}
 	if !q.named {
 		sentences := text.Sentences(q.text)
@@ -308,9 +308,14 @@ func (r *retriever) findProviders(ctx context.Context, l index.Lookup) ([]index.
 	return append(found, more...), err
 }
 
-// Names returns, for a query, a function for one goroutine: from the name of a tool to the share
-// of it that the query says, 0 to 1.
-type Names func(query string) func(name string) float64
+// Names reads the names of tools.
+type Names interface {
+	// For returns a function for one goroutine: from the name of a tool to the share of it that
+	// the query says, 0 to 1.
+	For(query string) func(name string) float64
+	// Learned reports whether the meaning of a word is known.
+	Learned(word string) bool
+}
 
 // find asks the index and sets the name features of the candidates. It notes a part that the
 // index went without.
@@ -324,7 +329,7 @@ func (rq *request) find(ctx context.Context, l index.Lookup) ([]index.Candidate,
 		return found, err
 	}
 	query := l.Probe.Query.Words
-	said, asked, naming := rq.deps.Names(query), ranking.VerbsOf(query), ranking.Naming(query)
+	said, asked, naming := rq.deps.Names.For(query), ranking.VerbsOf(query), ranking.Naming(query)
 	for i := range found {
 		c := &found[i]
 		owner := ranking.Owner(c)

@@ -27,9 +27,11 @@ type query struct {
 	source    schema.Rewrite // where its needs come from
 	text      string         // as it was given
 	needs     []schema.Need
-	named     bool // the needs were named, and are not the clauses of the query
+	steps     []string // that are searched one by one
+	named     bool     // the needs were named, and are not the clauses of the query
 	arguments []argument
 	meanings  map[string]string // of the arguments, as they were given
+	read      []schema.Correction
 }
 
 type argument struct{ name, text string }
@@ -38,14 +40,16 @@ type argument struct{ name, text string }
 // model finds in it. If no model is asked, or it does not answer in time, the query's own
 // clauses are its needs.
 func (rq *request) rewrite(ctx context.Context) query {
-	own := parse(rq.req)
+	req, corrections := rq.read(ctx)
+	own := parse(req)
+	own.read = corrections
 	if rq.deps.Rewriter == nil || own.source == schema.RewriteGiven || rq.req.Rewrite == schema.RewriteOff {
 		return own
 	}
 	ctx, cancel := budgeted(ctx, rq.cfg.RewriteBudget)
 	defer cancel()
 	ctx, st := rq.stage(ctx, "rewrite")
-	asked := rewriting.Query{Tenant: rq.caller.Tenant, Text: rq.req.Query, Scope: rq.scope, Filters: rq.req.Filters}
+	asked := rewriting.Query{Tenant: rq.caller.Tenant, Text: req.Query, Scope: rq.scope, Filters: rq.req.Filters}
 	asked.Filters.Kinds = nil // a query for providers is told in the words of tools, too
 	answer, err := rq.deps.Rewriter.Rewrite(ctx, asked)
 	st.end(err)
@@ -53,21 +57,44 @@ func (rq *request) rewrite(ctx context.Context) query {
 		own.source = schema.RewriteFallback
 		return own
 	}
-	req := rq.req
 	answer.Into(&req)
 	out := parse(req)
-	out.source = schema.RewriteLLM
+	out.read, out.source = corrections, schema.RewriteLLM
 	if answer.Cached {
 		out.source = schema.RewriteCache
 	}
 	return out
 }
 
+// read returns the request with the words of its query and steps that neither the index nor the
+// reader of names knows read as words of the index. An index that does not answer fails the search
+// later.
+func (rq *request) read(ctx context.Context) (schema.SearchRequest, []schema.Correction) {
+	req := rq.req
+	if rq.deps.Names == nil {
+		return req, nil
+	}
+	var all []schema.Correction
+	one := func(s string) string {
+		read, corrections, err := rq.index.Index.Read(ctx, rq.caller.Tenant, rq.scope, s, rq.deps.Names.Learned)
+		if err != nil {
+			return s
+		}
+		all = append(all, corrections...)
+		return read
+	}
+	req.Query, req.Steps = one(req.Query), slices.Clone(req.Steps)
+	for i, step := range req.Steps {
+		req.Steps[i] = one(step)
+	}
+	return req, all
+}
+
 // parse returns the query of a valid request: with the caller's needs or steps if there
 // are any, else with the query's own sentences and clauses, which speak to every field.
 // Needs or steps without a query are the query.
 func parse(req schema.SearchRequest) query {
-	q := query{source: schema.RewriteOff, text: strings.TrimSpace(req.Query), needs: req.Needs, meanings: req.Arguments}
+	q := query{source: schema.RewriteOff, text: strings.TrimSpace(req.Query), needs: req.Needs, steps: req.Steps, meanings: req.Arguments}
 	for _, name := range slices.Sorted(maps.Keys(req.Arguments)) {
 		q.arguments = append(q.arguments, argument{name, index.ArgumentText(name, req.Arguments[name])})
 	}

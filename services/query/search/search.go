@@ -135,7 +135,7 @@ func (rq *request) search(ctx context.Context) (schema.SearchResponse, error) {
 	rq.withhold(ctx, found, whole, &resp)
 	resp.Degraded = rq.degraded.names()
 	if rq.req.Explain {
-		resp.Searched = &schema.Searched{Needs: append([]schema.Need{}, q.needs...), Arguments: map[string]string{}}
+		resp.Searched = &schema.Searched{Needs: append([]schema.Need{}, q.needs...), Arguments: map[string]string{}, Read: append([]schema.Correction{}, q.read...)}
 		maps.Copy(resp.Searched.Arguments, q.meanings)
 	}
 	return resp, nil

@@ -12,10 +12,12 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/toolstream/toolstream/internal/access/policy"
 	"github.com/toolstream/toolstream/internal/engine/index"
 	"github.com/toolstream/toolstream/internal/engine/ranking"
 	"github.com/toolstream/toolstream/internal/kit/lifecycle"
 	"github.com/toolstream/toolstream/pkg/fusion"
+	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query/catalogue"
 )
 
@@ -26,6 +28,9 @@ type Index interface {
 	Candidates(ctx context.Context, l index.Lookup) ([]index.Candidate, error)
 	// Suppliers returns for each tool the tools that answer with its parameters.
 	Suppliers(ctx context.Context, tenant string, tools []string) ([][]index.Supplier, error)
+	// Read returns a query with its unknown words read as words of the entities in scope.
+	// known says whether a word needs no reading.
+	Read(ctx context.Context, tenant string, scope *policy.Scope, query string, known func(word string) bool) (string, []schema.Correction, error)
 }
 
 // Embedder turns texts into unit vectors, one each and in order. The vector of a text without

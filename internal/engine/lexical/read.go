@@ -1,0 +1,248 @@
+package lexical
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/toolstream/toolstream/internal/kit/text"
+	"github.com/toolstream/toolstream/pkg/schema"
+)
+
+const (
+	maxRead     = 16 // unknown words of a query that are read as others
+	twoEdits    = 8  // least characters of a word that may have two slips
+	sureStart   = 6  // least characters of a word whose first letter may be a slip
+	leastOfName = 5  // characters of a name that may have a slip
+	mostBlanks  = 5  // in such a name; a request has more
+	minRun      = 6  // bytes of words that are run together
+	maxRun      = 64
+	minPiece    = 3 // bytes of a word in a run
+	leastHeld   = 2 // documents that hold a word in a run
+)
+
+// Named returns the slots of the documents with this name, in whatever case and with whatever
+// separators. Without such a document it returns the slots of names within one edit.
+func (s *Snapshot) Named(name string) (slots []uint32, exact bool) {
+	key := nameKey(name)
+	if key == "" {
+		return nil, false
+	}
+	if slots = s.holding(Name, nameMarker+key); len(slots) > 0 || utf8.RuneCountInString(key) < leastOfName || strings.Count(name, " ") > mostBlanks {
+		return slots, true
+	}
+	for _, p := range s.parts {
+		near(p.names, key, 1, func(other string, _ int) {
+			for _, slot := range s.holding(Name, nameMarker+other) {
+				if !slices.Contains(slots, slot) {
+					slots = append(slots, slot)
+				}
+			}
+		})
+	}
+	return slots, false
+}
+
+// nameKey returns the letters, digits and signs of a name in one spelling, or "" if it is too long.
+func nameKey(name string) string {
+	if len(name) > maxName {
+		return ""
+	}
+	return text.Key(name)
+}
+
+// holding returns the slots of the documents with a term.
+func (s *Snapshot) holding(f Field, term string) []uint32 {
+	var slots []uint32
+	for _, p := range s.parts {
+		for _, posting := range p.fields[f].find(hash(term)) {
+			if !p.dead.has(posting.slot()) {
+				slots = append(slots, posting.slot())
+			}
+		}
+	}
+	return slots
+}
+
+// Read returns a query with its unknown words read as words of the index: words that it is made of,
+// or a word within one edit, two from eight characters. A word is known if an accepted document
+// holds it, or known says so. A capital inside a sentence makes a word a proper name, which stays,
+// except in German.
+func (s *Snapshot) Read(query string, accept func(slot uint32) bool, known func(word string) bool) (string, []schema.Correction) {
+	if slots, _ := s.Named(query); slices.ContainsFunc(slots, accept) {
+		return query, nil
+	}
+	in := interpreter{snapshot: s, accept: accept, known: known}
+	query = text.Split(query)
+	in.languages, in.sure = text.Detect(text.Words(query))
+	var b strings.Builder
+	for rest := query; rest != ""; {
+		n := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) })
+		switch {
+		case n == 0:
+			_, n = utf8.DecodeRuneInString(rest)
+			b.WriteString(rest[:n])
+		default:
+			if n < 0 {
+				n = len(rest)
+			}
+			b.WriteString(in.run(rest[:n], b.Len() > 0))
+		}
+		rest = rest[n:]
+	}
+	if len(in.corrections) == 0 {
+		return query, nil
+	}
+	return b.String(), in.corrections
+}
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
+
+// interpreter reads the words of one query.
+type interpreter struct {
+	snapshot    *Snapshot
+	accept      func(slot uint32) bool
+	known       func(word string) bool
+	languages   text.Languages
+	sure        text.Sure
+	corrections []schema.Correction
+}
+
+// run returns the text that a run of letters is read as: itself, if it is known.
+func (in *interpreter) run(run string, inside bool) string {
+	if len(run) < minSpelt || len(run) > maxRun || len(in.corrections) == maxRead {
+		return run
+	}
+	words := text.Words(run)
+	if len(words) != 1 || !words[0].Spaced() || !text.Alphabetic(words[0].Text) || in.knows(&words[0]) {
+		return run
+	}
+	w := words[0].Text
+	if first, _ := utf8.DecodeRuneInString(run); inside && unicode.IsUpper(first) && in.languages[words[0].Script] != "de" {
+		return run
+	}
+	for _, c := range in.corrections {
+		if c.From == w {
+			return c.To
+		}
+	}
+	read := in.pieces(w)
+	if read == "" {
+		read = in.nearest(w)
+	}
+	if read == "" {
+		return run
+	}
+	in.corrections = append(in.corrections, schema.Correction{From: w, To: read})
+	return read
+}
+
+// knows reports whether a word needs no reading.
+func (in *interpreter) knows(w *text.Word) bool {
+	if text.StopWord(w.Text) || w.Filler() || in.known(w.Text) || in.known(w.Plain) || in.held(Flat, w.Text) > 0 || in.held(Flat, w.Plain) > 0 || in.held(Stem, text.Stem(w.Plain)) > 0 {
+		return true
+	}
+	a := inquiry{snapshot: in.snapshot, field: Stem, languages: in.languages, sure: in.sure}
+	for _, l := range a.candidates(w) {
+		stem := w.StemIn(l)
+		if in.held(Stem, stem) > 0 || w.FunctionWord(l) {
+			return true
+		}
+		if l.Compounds() {
+			if _, head := a.split(stem); head != "" || len(a.endingIn(stem)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// held returns how many documents hold a term, 0 if the caller may see none of them.
+func (in *interpreter) held(f Field, term string) (n int) {
+	seen := false
+	key := hash(term)
+	for _, p := range in.snapshot.parts {
+		list := p.fields[f].find(key)
+		n += len(list)
+		for i := 0; i < len(list) && !seen; i++ {
+			seen = !p.dead.has(list[i].slot()) && in.accept(list[i].slot())
+		}
+	}
+	if !seen {
+		return 0
+	}
+	return n
+}
+
+// nearest returns the word of the index with the fewest edits, and of several the one in most
+// documents; "" for none. The first letter of a short word, and of a word with two edits, is
+// right: a slip is seldom there, and other words often differ there alone.
+func (in *interpreter) nearest(word string) string {
+	first, _ := utf8.DecodeRuneInString(word)
+	edits := 1
+	if utf8.RuneCountInString(word) >= twoEdits {
+		edits = 2
+	}
+	type candidate struct {
+		word        string
+		edits, held int
+	}
+	var best candidate
+	for _, p := range in.snapshot.parts {
+		near(p.words, word, edits, func(s string, edits int) {
+			own, _ := utf8.DecodeRuneInString(s)
+			if own != first && (edits > 1 || utf8.RuneCountInString(word) < sureStart) || text.StopWord(s) || text.Filler(s) {
+				return
+			}
+			c := candidate{s, edits, in.held(Flat, s)}
+			if c.held > 0 && (best.held == 0 || cmp.Or(cmp.Compare(c.edits, best.edits), cmp.Compare(best.held, c.held), cmp.Compare(c.word, best.word)) < 0) {
+				best = c
+			}
+		})
+	}
+	return best.word
+}
+
+// pieces returns the words of the index that a word is made of, "" if it is not. Of several
+// divisions it takes the most probable one: the largest product of the shares of documents that
+// hold the words.
+func (in *interpreter) pieces(word string) string {
+	if len(word) < minRun {
+		return ""
+	}
+	type division struct {
+		log  float64
+		from int
+	}
+	best := make([]division, len(word)+1)
+	for to := 1; to <= len(word); to++ {
+		best[to].log = math.Inf(-1)
+		for from := max(0, to-maxRun); from <= to-minPiece; from++ {
+			if from > 0 && math.IsInf(best[from].log, -1) || from == 0 && to == len(word) {
+				continue
+			}
+			n := in.held(Flat, word[from:to])
+			if text.StopWord(word[from:to]) {
+				n = in.snapshot.sums[Flat].docs
+			}
+			if n < leastHeld {
+				continue
+			}
+			if log := best[from].log + math.Log(float64(n)/float64(in.snapshot.sums[Flat].docs)); log > best[to].log {
+				best[to] = division{log, from}
+			}
+		}
+	}
+	if math.IsInf(best[len(word)].log, -1) {
+		return ""
+	}
+	var pieces []string
+	for to := len(word); to > 0; to = best[to].from {
+		pieces = append(pieces, word[best[to].from:to])
+	}
+	slices.Reverse(pieces)
+	return strings.Join(pieces, " ")
+}
