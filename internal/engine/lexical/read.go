@@ -15,7 +15,7 @@ import (
 const (
 	maxRead     = 16 // unknown words of a query that are read as others
 	twoEdits    = 8  // least characters of a word that may have two slips
-	sureStart   = 6  // least characters of a word whose first letter may be a slip
+	sureStart   = 8  // least characters of a word whose first letter may be a slip
 	leastOfName = 5  // characters of a name that may have a slip
 	mostBlanks  = 5  // in such a name; a request has more
 	minRun      = 6  // bytes of words that are run together
@@ -108,6 +108,7 @@ type interpreter struct {
 	known       func(word string) bool
 	languages   text.Languages
 	sure        text.Sure
+	marker      string // of the documents whose words a word may be read as; empty: of all
 	corrections []schema.Correction
 }
 
@@ -120,9 +121,13 @@ func (in *interpreter) run(run string, inside bool) string {
 	if len(words) != 1 || !words[0].Spaced() || !text.Alphabetic(words[0].Text) || in.knows(&words[0]) {
 		return run
 	}
-	w := words[0].Text
-	if first, _ := utf8.DecodeRuneInString(run); inside && unicode.IsUpper(first) && in.languages[words[0].Script] != "de" {
+	w, l := words[0].Text, in.languages[words[0].Script]
+	if first, _ := utf8.DecodeRuneInString(run); inside && unicode.IsUpper(first) && l != "de" {
 		return run
+	}
+	in.marker = ""
+	if l != text.English && in.sure[words[0].Script] {
+		in.marker = languageMarker + string(l)
 	}
 	for _, c := range in.corrections {
 		if c.From == w {
@@ -151,7 +156,7 @@ func (in *interpreter) knows(w *text.Word) bool {
 		if in.held(Stem, stem) > 0 || w.FunctionWord(l) {
 			return true
 		}
-		if l.Compounds() {
+		if l.Compounds() && in.sure[w.Script] {
 			if _, head := a.split(stem); head != "" || len(a.endingIn(stem)) > 0 {
 				return true
 			}
@@ -177,8 +182,24 @@ func (in *interpreter) held(f Field, term string) (n int) {
 	return n
 }
 
+// together reports whether a document in the language of the word to be read holds another word:
+// words of two languages are often alike by chance.
+func (in *interpreter) together(word string) bool {
+	for _, p := range in.snapshot.parts {
+		marked := p.fields[Stem].find(hash(in.marker))
+		for _, posting := range p.fields[Flat].find(hash(word)) {
+			at := search(marked, posting.slot())
+			if at < len(marked) && marked[at].slot() == posting.slot() && !p.dead.has(posting.slot()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // nearest returns the word of the index with the fewest edits, and of several the one in most
-// documents; "" for none. The first letter of a short word, and of a word with two edits, is
+// documents; "" for none. A word of another language than English is read as a word of its
+// language, or as one that differs at the end: calendario, evento. The first letter of a short word, and of a word with two edits, is
 // right: a slip is seldom there, and other words often differ there alone.
 func (in *interpreter) nearest(word string) string {
 	first, _ := utf8.DecodeRuneInString(word)
@@ -198,6 +219,9 @@ func (in *interpreter) nearest(word string) string {
 				return
 			}
 			c := candidate{s, edits, in.held(Flat, s)}
+			if in.marker != "" && !(len(word) >= minRun && strings.HasPrefix(s, word[:len(word)-edits])) && !in.together(s) {
+				return
+			}
 			if c.held > 0 && (best.held == 0 || cmp.Or(cmp.Compare(c.edits, best.edits), cmp.Compare(best.held, c.held), cmp.Compare(c.word, best.word)) < 0) {
 				best = c
 			}
@@ -210,7 +234,7 @@ func (in *interpreter) nearest(word string) string {
 // divisions it takes the most probable one: the largest product of the shares of documents that
 // hold the words.
 func (in *interpreter) pieces(word string) string {
-	if len(word) < minRun {
+	if len(word) < minRun || in.marker != "" {
 		return ""
 	}
 	type division struct {

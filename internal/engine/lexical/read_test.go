@@ -42,7 +42,8 @@ func TestNamed(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	s := named(t, [2]string{"a", "search restaurants near a café"}, [2]string{"b", "search flights near me, all flights"}, [2]string{"b2", "book flights"}, [2]string{"c", "поиск ресторанов"},
-		[2]string{"d", "temperature conversion"}, [2]string{"e", "hidden wombats"}, [2]string{"f", "the kind of have"})
+		[2]string{"d", "temperature conversion"}, [2]string{"e", "hidden wombats"}, [2]string{"f", "the kind of have, a better one"},
+		[2]string{"h", "an event in the calendar"}, [2]string{"g", "Liefert die Vorhersage für die nächsten Tage und das Wetter von heute"})
 	visible := func(slot uint32) bool { return slot != 5 }
 	for query, want := range map[string]string{
 		"serach for restarants nearby": "search for restaurants nearby", // two words; nearby is far from near
@@ -50,13 +51,16 @@ func TestRead(t *testing.T) {
 		"поик ресторнов":               "поиск ресторанов",
 		"cafe":                         "cafe", // known without its accent
 		"searchflights":                "search flights",
-		"search Flihgts":               "search Flihgts", // a proper name
-		"Serach flights":               "search flights", // begins a sentence
-		"wombatz":                      "wombatz",        // the caller may not see the document
-		"learned flightz":              "learned flights",
-		"flearned":                     "flearned", // known otherwise
-		"keach":                        "keach",
-		"dave":                         "dave", // would be read as have
+		"crear el evento en el calendario para mañana": "crear el evento en el calendar para mañana",
+		"search Flihgts":            "search Flihgts", // a proper name
+		"Serach flights":            "search flights", // begins a sentence
+		"wombatz":                   "wombatz",        // the caller may not see the document
+		"learned flightz":           "learned flights",
+		"flearned":                  "flearned", // known otherwise
+		"keach":                     "keach",
+		"dave":                      "dave", // would be read as have
+		"wie wird das Wettre heute": "wie wird das wetter heute",
+		"wie wird das Bettre heute": "wie wird das Bettre heute", // no word of its language
 	} {
 		got, corrections := s.Read(query, visible, func(word string) bool { return word == "learned" || word == "flearned" || word == "nearby" })
 		if got != want || (len(corrections) > 0) != (query != want) {
