@@ -2,7 +2,7 @@
 # Fills the folder $1 with the ONNX Runtime and the models of the catalog, for
 # development and tests. What is there already is not fetched again.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 store=$1
 mkdir -p "$store"
 
