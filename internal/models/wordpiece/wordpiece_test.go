@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/models/modelstore"
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
@@ -70,7 +70,8 @@ func TestIDsOfARealModel(t *testing.T) {
 		t.Skip("TOOLSTREAM_MODELS names no folder of models; `make models` makes one")
 	}
 	r := answers(t)
-	compare(t, parsed(t, filepath.Join(folder, "minilm", "tokenizer.json")), r.Texts, r.Minilm, DefaultMaxTokens)
+	e := check.Value(modelstore.New(folder).Get("minilm"))(t)
+	compare(t, parsed(t, e.Path(e.Tokenizer())), r.Texts, r.Minilm, DefaultMaxTokens)
 }
 
 // vocabularyFile is the small vocabulary as a vocab.txt.
