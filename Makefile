@@ -13,23 +13,22 @@ BENCH ?= .
 BENCHTIME ?= 1s
 
 # One compile graph: tests, linters and releases share what Go has compiled. The race
-# detector and ONNX want cgo.
+# detector wants cgo.
 export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
-race onnx lint-onnx static-model tune: export CGO_ENABLED := 1
+race: export CGO_ENABLED := 1
 
 # Real documents for the tests that want them; they skip where the folder is
 # absent. Only tests see it: to the program the variable names its own folder.
 DOCUMENTS := $(or $(TOOLSTREAM_DATA),$(wildcard $(CURDIR)/../shared/data))
-test race integration campaign onnx bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
+test race integration campaign bench cover fuzz: export TOOLSTREAM_DATA := $(DOCUMENTS)
 
-# Real models for the tests of the ONNX tier, outside of the checkout, so that
-# they are fetched once: `make models`.
+# Real models for the tests that want them, outside of the checkout, so that they are
+# fetched once: `make models`. The tests skip where the folder is absent.
 MODELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/toolstream/models
-onnx: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
-TAGGED := ./internal/models/onnx ./internal/server/embedding ./internal/cli
+test bench cover: export TOOLSTREAM_MODELS := $(or $(TOOLSTREAM_MODELS),$(wildcard $(MODELS)))
 
-.PHONY: help build run models servers provision static-model test race integration campaign onnx lint generated tidy fuzz bench cover tune
+.PHONY: help build run models servers provision static-model test race integration campaign lint generated tidy fuzz bench cover tune
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -37,7 +36,9 @@ help: ## list the targets
 # Without this tag, gRPC links html/template, with which the linker keeps every exported method:
 # 7 MB more.
 SMALL := grpcnotrace
-build: ## build bin/toolstream and bin/toolstream-lab, static
+# Static on Linux, and without the models that run in the process.
+STATIC := noonnx
+build: ## build bin/toolstream and bin/toolstream-lab
 	go build -tags $(SMALL) -ldflags="-s -w" -o bin/ ./cmd/toolstream ./cmd/toolstream-lab
 
 run: ## start toolstream on the sample registry and show a search
@@ -68,7 +69,7 @@ provision: ## make Kafka, NATS, Weaviate, helm, an identity provider, servers to
 # the cache.
 WORDNET ?= /usr/share/wordnet
 static-model: ## make the built-in embedding model anew (wants `make models`, documents, wordnet-base)
-	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run -tags onnx ./cmd/toolstream-lab distill \
+	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run ./cmd/toolstream-lab distill \
 	  --texts "$(DOCUMENTS)/mcp/tools.jsonl.gz" --texts "$(DOCUMENTS)/openapi/operations.jsonl.gz" \
 	  --wordnet "$(WORDNET)" --per-vendor 250 --language en --min-vendors 2 \
 	  --teacher onnx:minilm --name en-1 --out internal/models/static/builtin.static \
@@ -104,26 +105,17 @@ campaign: ## crashes, damage, attacks, full disks, the chart on a control plane,
 	@go build -o bin/servers ./internal/testing/cmd/servers && bin/servers -provision kafka nats weaviate helm mcp agents clients console registry identity keycloak kubernetes promtool llama
 	@"$(TREC)/bin/python" -c 'import pytrec_eval' 2>/dev/null || { python3 -m venv --clear "$(TREC)" && \
 	  "$(TREC)/bin/pip" install --quiet pytrec-eval-terrier==0.5.11 numpy==2.4.6 scipy==1.17.1; }
-	small=$$(mktemp -d); if mount -t tmpfs -o size=96m tmpfs "$$small"; then export TOOLSTREAM_SMALL_DISK="$$small"; trap 'umount "$$small"' EXIT; fi; \
-	  TOOLSTREAM_PYTHON="$(TREC)/bin/python" TOOLSTREAM_CAMPAIGN=1 TOOLSTREAM_ALL=1 go test -count=1 -p 1 -timeout 60m ./...
 	$(MAKE) --no-print-directory models
-	$(MAKE) --no-print-directory onnx # finds the folder that the line above made
+	small=$$(mktemp -d); if mount -t tmpfs -o size=96m tmpfs "$$small"; then export TOOLSTREAM_SMALL_DISK="$$small"; trap 'umount "$$small"' EXIT; fi; \
+	  TOOLSTREAM_MODELS="$(MODELS)" TOOLSTREAM_PYTHON="$(TREC)/bin/python" TOOLSTREAM_CAMPAIGN=1 TOOLSTREAM_ALL=1 go test -count=1 -p 1 -timeout 60m ./...
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 
-onnx: ## the tests of what is built with the tag onnx (wants `make models` and a C compiler)
-	go test -tags onnx -timeout 20m ./internal/models/onnx
-	go test -tags onnx -timeout 20m ./internal/server/embedding
-
-.PHONY: lint-onnx
-lint: lint-onnx ## formatting, vet, staticcheck, phrases to avoid
+lint: ## formatting, vet, staticcheck, phrases to avoid
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
+	go vet -tags $(STATIC) ./internal/models/onnx
 	go run $(STATICCHECK) ./...
 	go run ./internal/testing/cmd/prose
-
-lint-onnx:
-	go vet -tags onnx $(TAGGED)
-	go run $(STATICCHECK) -tags onnx $(TAGGED)
 
 # VULNDB is the database or a mirror of it, also a folder (file:///…).
 VULNDB ?= https://vuln.go.dev
@@ -179,7 +171,7 @@ release package-files image chart: export SOURCE_DATE_EPOCH ?= $(shell git log -
 
 release: ## archives, deb, rpm, formula, SBOM, licences, image, chart and checksums for all platforms into dist/ (wants buildah, jq)
 	go run $(GORELEASER) release --clean $(RELEASE)
-	for arch in amd64 arm64; do install -D dist/toolstream_linux_$$arch*/toolstream "bin/image/$$arch/toolstream"; done
+	for arch in amd64 arm64; do install -D dist/toolstream-static_linux_$$arch*/toolstream-static "bin/image/$$arch/toolstream"; done
 	version=$$(jq -r .version dist/metadata.json); cp bin/package/licences.csv dist/; \
 	  $(MAKE) --no-print-directory image chart VERSION="v$$version"; \
 	  cd dist && sha256sum "toolstream_$${version}_image.tar" toolstream-*.tgz >>checksums.txt
@@ -200,7 +192,7 @@ package-files: ## what packages and the image hold beside the program: manual, c
 # The image is deploy/Dockerfile with what lies in bin/image.
 image-files: package-files ## what the image holds, into bin/image, for: docker build -f deploy/Dockerfile bin/image
 	for arch in amd64 arm64; do GOOS=linux GOARCH=$$arch \
-	  go build -tags $(SMALL) -buildvcs=false -ldflags="-s -w -X github.com/toolstream/toolstream/internal/cli/program.release=$(VERSION)" -o "bin/image/$$arch/toolstream" ./cmd/toolstream; done
+	  go build -tags $(SMALL),$(STATIC) -buildvcs=false -ldflags="-s -w -X github.com/toolstream/toolstream/internal/cli/program.release=$(VERSION)" -o "bin/image/$$arch/toolstream" ./cmd/toolstream; done
 
 image: ## the image of bin/image for amd64 and arm64, an OCI archive, into dist/ (wants buildah)
 	deploy/image.sh "$(VERSION)" "dist/toolstream_$(VERSION:v%=%)_image.tar"
@@ -212,8 +204,8 @@ cover: ## test coverage by function, into cover.out
 	go test -coverprofile cover.out ./... && go tool cover -func cover.out | tail -1
 
 # Takes minutes for each model; the figures of every set are printed, those of
-# weights that were searched for without it too. TUNEFLAGS=-tags=onnx for ONNX.
+# weights that were searched for without it too.
 TUNE ?= static
 tune: ## search for the built-in weights of an embedding model (TUNE=minilm, TUNEMODEL=onnx:…)
-	go run $(TUNEFLAGS) ./cmd/toolstream-lab tune $(DOCUMENTS)/apibank $(DOCUMENTS)/toolink $(DOCUMENTS)/toolbench \
+	go run ./cmd/toolstream-lab tune $(DOCUMENTS)/apibank $(DOCUMENTS)/toolink $(DOCUMENTS)/toolbench \
 	  --model $(or $(TUNEMODEL),$(TUNE)) --out pkg/fusion/presets/$(TUNE).json

@@ -18,8 +18,8 @@ func newModels(con *console) *cobra.Command {
 		Use:   "models",
 		Short: "Add, list, verify and remove the files of embedding models",
 		Long: `Keep the files of embedding models that run in this process, and of the ONNX
-Runtime that runs them. They are used by "embedder.model: onnx:NAME", in a program
-built with the tag onnx. These commands need no running server.`,
+Runtime that runs them. They are used by "embedder.model: onnx:NAME" and
+"rerank.model: onnx:NAME". These commands need no running server.`,
 	}, newModelsAdd(con), newModelsList(con), newModelsVerify(con), newModelsRemove(con))
 	cmd.PersistentFlags().String("config", "", "configuration file (YAML)")
 	cmd.PersistentFlags().String("dir", "", "folder of the models (TOOLSTREAM_MODELS_DIR); models in the data folder if not set")

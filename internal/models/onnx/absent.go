@@ -1,4 +1,4 @@
-//go:build !onnx
+//go:build noonnx || !((linux || darwin || windows) && (amd64 || arm64))
 
 package onnx
 

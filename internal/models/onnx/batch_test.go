@@ -175,13 +175,3 @@ func TestNamesCoverWhatVectorsDependOn(t *testing.T) {
 		t.Error("the name covers what makes no difference")
 	}
 }
-
-func TestWithoutTheTagTheErrorSaysHowToBuild(t *testing.T) {
-	if built {
-		t.Skip("built with the tag onnx")
-	}
-	_, err := Open(t.Context(), modelstore.Entry{}, modelstore.Entry{})
-	if err == nil || !strings.Contains(err.Error(), "go build -tags onnx") {
-		t.Errorf("%v", err)
-	}
-}

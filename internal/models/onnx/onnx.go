@@ -1,7 +1,8 @@
 // Package onnx runs BERT-shaped models in ONNX form in this process, by Microsoft's
 // ONNX Runtime: sentence models, which embed texts, and cross-encoders, which judge
-// texts by a query. The runtime is a C library, so this tier has to be asked for when
-// the program is built, with the build tag onnx; without it Open says so.
+// texts by a query. The runtime is a shared library that is loaded when the first model is
+// opened. On Linux, a program that can load libraries is not static: the build tag noonnx
+// leaves this tier out of a program that has to be, and Open says so.
 //
 // Nothing is loaded whose SHA-256 is not the expected one: the loader of the
 // operating system kills a process that maps a truncated library, and a model
@@ -28,10 +29,10 @@ import (
 // faster and keep others waiting.
 const batchTokens = 512
 
-var errNotBuilt = errors.New("this program was built without ONNX: build it with `CGO_ENABLED=1 go build -tags onnx ./cmd/toolstream` (a C compiler is needed)")
+var errNotBuilt = errors.New("this program cannot load the ONNX Runtime: `toolstream` of a release for Linux (glibc), macOS and Windows can, after `toolstream models add onnxruntime`; the image and `toolstream-static` cannot")
 
-// Supported returns nil if this program was built with the tag onnx, and else
-// an error that says how to.
+// Supported returns nil if this program can load the ONNX Runtime, and else an error that
+// says which can.
 func Supported() error {
 	if !built {
 		return errNotBuilt

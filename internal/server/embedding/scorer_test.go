@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/toolstream/toolstream/internal/config"
-	"github.com/toolstream/toolstream/internal/models/onnx"
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
 
@@ -34,9 +33,6 @@ func TestTheScorerOfTheSettings(t *testing.T) {
 		t.Errorf("a user in the address: %v", err)
 	}
 	wants := "toolstream models add nothing --from"
-	if onnx.Supported() != nil {
-		wants = "go build -tags onnx"
-	}
 	if _, _, err := OpenScorer(t.Context(), config.Config{Data: t.TempDir(), Rerank: config.Rerank{Model: "onnx:nothing"}}); err == nil || !strings.Contains(err.Error(), wants) || !strings.Contains(err.Error(), "rerank.model") {
 		t.Errorf("%v, want it to say %q", err, wants)
 	}

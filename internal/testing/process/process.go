@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,10 +60,11 @@ func Main(m *testing.M) int {
 // Binary is the path of the program that Main has compiled.
 func Binary() string { return os.Getenv(built) }
 
-// Compile compiles the program of a package, static as in a release, to a path. Go keeps the
-// program that `go run` makes, so that it is linked once for all tests, and not what `go build` makes.
-func Compile(pkg, bin string) error {
-	cmd := exec.Command("go", "run", "-exec", "cp", pkg, bin)
+// Compile compiles the program of a package, without cgo as in a release, to a path, with flags of
+// `go build`. Go keeps the program that `go run` makes, so that it is linked once for all tests, and
+// not what `go build` makes.
+func Compile(pkg, bin string, flags ...string) error {
+	cmd := exec.Command("go", slices.Concat([]string{"run"}, flags, []string{"-exec", "cp", pkg, bin})...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("compile %s: %w\n%s", pkg, err, out)
