@@ -53,7 +53,7 @@ const (
 	RelatedName         // how much of its name the query says, in units of how far apart the scores of the front are
 	RelatedProvider     // if providers are ranked: cosine of the query and the provider's own document
 	RelatedProviderName // share of the names of providers in the query that its own provider has
-	RelatedKnown        // best score of all, if the query is its name or id; half of it if they differ by a slip of the keyboard
+	RelatedKnown        // best score of all, if the query is its name or id; less if they are spelt differently
 	RelatedRare         // best score of all, times the cube of the share of the query that are words of few entities, it among them
 	FeatureCount
 )

@@ -82,7 +82,7 @@ func newSearch(t *tenant, l *index.Lookup) *search {
 	s.open = open
 	s.masks, s.behind, s.allowed = f.divide(s.blocks, open, n)
 	s.words = newWords(s.lexical, &l.Probe)
-	s.named = s.known(l.Probe.Query.Words)
+	s.named = s.lexical.Named(l.Probe.Query.Words)
 	return s
 }
 
@@ -183,21 +183,6 @@ const (
 	leastRare = 0.3 // Candidate.Rare of a known entity
 	maxKnown  = 200 // entities that are scored because they may be known
 )
-
-// slip is Candidate.Known of an entity whose name differs from the query by a slip of the keyboard.
-const slip = 0.5
-
-// known returns the slots of the entities whose name is the query.
-func (s *search) known(query string) map[uint32]float64 {
-	slots, exact := s.lexical.Named(query)
-	out := make(map[uint32]float64, len(slots))
-	for _, slot := range slots {
-		if out[slot] = slip; exact {
-			out[slot] = 1
-		}
-	}
-	return out
-}
 
 func (s *search) allows(slot uint32) bool { return s.open[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
 

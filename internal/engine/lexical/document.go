@@ -3,6 +3,7 @@ package lexical
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/toolstream/toolstream/internal/kit/text"
 )
@@ -10,8 +11,11 @@ import (
 // languageMarker begins a term that marks a document with words of a language.
 const languageMarker = "\x03"
 
-// nameMarker begins a term that marks a document with a name, in the field Name.
-const nameMarker = "\x04"
+// The beginnings of terms that mark a document with a name, in the field Name.
+const (
+	nameMarker    = "\x04" // of its key
+	writtenMarker = "\x05" // as written
+)
 
 const (
 	minCompound = 8 // bytes of a compound
@@ -68,6 +72,7 @@ func (x *Index) Analyze(texts *[FieldCount]string, extra Extra) Document {
 	for _, name := range extra.Names {
 		if key := nameKey(name); key != "" {
 			r.addTerm(nameMarker + key)
+			r.addTerm(writtenMarker + strings.TrimSpace(name))
 			r.names = append(r.names, key)
 		}
 	}

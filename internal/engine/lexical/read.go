@@ -24,26 +24,32 @@ const (
 	leastHeld   = 2 // documents that hold a word in a run
 )
 
-// Named returns the slots of the documents with this name, in whatever case and with whatever
-// separators. Without such a document it returns the slots of names within one edit.
-func (s *Snapshot) Named(name string) (slots []uint32, exact bool) {
+// How much a name and a query are the same name.
+const (
+	Identical = 1    // as written
+	SameName  = 0.75 // case or separators differ
+	Slip      = 0.5  // within one edit
+)
+
+// Named returns the slots of the documents with this name, and how much it is theirs. Documents
+// within one edit have it only if no other has.
+func (s *Snapshot) Named(name string) map[uint32]float64 {
 	key := nameKey(name)
 	if key == "" {
-		return nil, false
+		return nil
 	}
-	if slots = s.holding(Name, nameMarker+key); len(slots) > 0 || utf8.RuneCountInString(key) < leastOfName || strings.Count(name, " ") > mostBlanks {
-		return slots, true
+	slots := map[uint32]float64{}
+	s.holding(Name, nameMarker+key, func(slot uint32) { slots[slot] = SameName })
+	s.holding(Name, writtenMarker+strings.TrimSpace(name), func(slot uint32) { slots[slot] = Identical })
+	if len(slots) > 0 || utf8.RuneCountInString(key) < leastOfName || strings.Count(name, " ") > mostBlanks {
+		return slots
 	}
 	for _, p := range s.parts {
 		near(p.names, key, 1, func(other string, _ int) {
-			for _, slot := range s.holding(Name, nameMarker+other) {
-				if !slices.Contains(slots, slot) {
-					slots = append(slots, slot)
-				}
-			}
+			s.holding(Name, nameMarker+other, func(slot uint32) { slots[slot] = Slip })
 		})
 	}
-	return slots, false
+	return slots
 }
 
 // nameKey returns the letters, digits and signs of a name in one spelling, or "" if it is too long.
@@ -54,17 +60,15 @@ func nameKey(name string) string {
 	return text.Key(name)
 }
 
-// holding returns the slots of the documents with a term.
-func (s *Snapshot) holding(f Field, term string) []uint32 {
-	var slots []uint32
+// holding calls found with the slots of the documents with a term.
+func (s *Snapshot) holding(f Field, term string, found func(slot uint32)) {
 	for _, p := range s.parts {
 		for _, posting := range p.fields[f].find(hash(term)) {
 			if !p.dead.has(posting.slot()) {
-				slots = append(slots, posting.slot())
+				found(posting.slot())
 			}
 		}
 	}
-	return slots
 }
 
 // Read returns a query with its unknown words read as words of the index: words that it is made of,
@@ -72,8 +76,10 @@ func (s *Snapshot) holding(f Field, term string) []uint32 {
 // holds it, or known says so. A capital inside a sentence makes a word a proper name, which stays,
 // except in German.
 func (s *Snapshot) Read(query string, accept func(slot uint32) bool, known func(word string) bool) (string, []schema.Correction) {
-	if slots, _ := s.Named(query); slices.ContainsFunc(slots, accept) {
-		return query, nil
+	for slot := range s.Named(query) {
+		if accept(slot) {
+			return query, nil
+		}
 	}
 	in := interpreter{snapshot: s, accept: accept, known: known}
 	query = text.Split(query)

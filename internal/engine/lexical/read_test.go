@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -28,14 +29,12 @@ func named(t *testing.T, docs ...[2]string) *Snapshot {
 // A name finds its documents in every spelling, and with a slip if no other has that name.
 func TestNamed(t *testing.T) {
 	s := named(t, [2]string{"get_user-by Id"}, [2]string{"getUserById"}, [2]string{"get_user_by_ids"}, [2]string{"c++"}, [2]string{"c#"})
-	for name, want := range map[string][]uint32{
-		"GetUserByID": {0, 1}, "get user by id": {0, 1}, "getuserbyid": {0, 1},
-		"get_usre_by_ids": {2}, "get_user_by_idss": {2}, "get_user_by": nil, "c++": {3}, "C#": {4}, "c": nil, "": nil, strings.Repeat("x", 4096): nil,
+	for name, want := range map[string]map[uint32]float64{
+		"GetUserByID": {0: SameName, 1: SameName}, " getUserById": {0: SameName, 1: Identical}, "getuserbyid": {0: SameName, 1: SameName},
+		"get_usre_by_ids": {2: Slip}, "get_user_by_idss": {2: Slip}, "get_user_by": {}, "c++": {3: Identical}, "C#": {4: SameName}, "c": {}, "": nil, strings.Repeat("x", 4096): nil,
 	} {
-		got, exact := s.Named(name)
-		slices.Sort(got)
-		if !slices.Equal(got, want) || len(got) > 0 && exact != (len(name) < 13 && name != "get_usre_by_ids" || strings.HasPrefix(name, "get user")) {
-			t.Errorf("%q names %v, exactly: %v", name, got, exact)
+		if got := s.Named(name); !maps.Equal(got, want) {
+			t.Errorf("%q names %v, want %v", name, got, want)
 		}
 	}
 }
