@@ -459,10 +459,11 @@ func (i *Index) Read(ctx context.Context, tenant string, scope *policy.Scope, qu
 		return query, nil, nil
 	}
 	now := t.now.Load()
-	f := newFilter(&index.Lookup{Scope: scope}, t, now)
-	read, corrections := now.lexical.Read(query, func(slot uint32) bool {
-		n := int(slot / blockSize)
-		return f.mask(n, now.blocks[n])&(1<<(slot%blockSize)) != 0
-	}, known)
+	masks := sync.OnceValue(func() []uint64 {
+		f := newFilter(&index.Lookup{Scope: scope}, t, now)
+		masks, _ := f.allowed(now.blocks)
+		return masks
+	})
+	read, corrections := now.lexical.Read(query, func(slot uint32) bool { return masks()[slot/blockSize]&(1<<(slot%blockSize)) != 0 }, known)
 	return read, corrections, nil
 }

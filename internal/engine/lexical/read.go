@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxRead     = 16 // unknown words of a query that are read as others
+	maxRead     = 16 // unknown words of a query that are looked up
 	twoEdits    = 8  // least characters of a word that may have two slips
 	sureStart   = 8  // least characters of a word whose first letter may be a slip
 	leastOfName = 5  // characters of a name that may have a slip
@@ -82,10 +82,10 @@ func (s *Snapshot) Read(query string, accept func(slot uint32) bool, known func(
 		}
 	}
 	in := interpreter{snapshot: s, accept: accept, known: known}
-	query = text.Split(query)
-	in.languages, in.sure = text.Detect(text.Words(query))
+	split := text.Split(query)
+	in.languages, in.sure = text.Detect(text.Words(split))
 	var b strings.Builder
-	for rest := query; rest != ""; {
+	for rest := split; rest != ""; {
 		n := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) })
 		switch {
 		case n == 0:
@@ -115,12 +115,13 @@ type interpreter struct {
 	languages   text.Languages
 	sure        text.Sure
 	marker      string // of the documents whose words a word may be read as; empty: of all
+	tried       int    // words
 	corrections []schema.Correction
 }
 
 // run returns the text that a run of letters is read as: itself, if it is known.
 func (in *interpreter) run(run string, inside bool) string {
-	if len(run) < minSpelt || len(run) > maxRun || len(in.corrections) == maxRead {
+	if len(run) < minSpelt || len(run) > maxRun || in.tried == maxRead {
 		return run
 	}
 	words := text.Words(run)
@@ -140,6 +141,7 @@ func (in *interpreter) run(run string, inside bool) string {
 			return c.To
 		}
 	}
+	in.tried++
 	read := in.pieces(w)
 	if read == "" {
 		read = in.nearest(w)
@@ -205,8 +207,9 @@ func (in *interpreter) together(word string) bool {
 
 // nearest returns the word of the index with the fewest edits, and of several the one in most
 // documents; "" for none. A word of another language than English is read as a word of its
-// language, or as one that differs at the end: calendario, evento. The first letter of a short word, and of a word with two edits, is
-// right: a slip is seldom there, and other words often differ there alone.
+// language, or as one that differs at the end (calendario). The first letter of a short word, and
+// of a word with two edits, is right: a slip is seldom there, and other words often differ there
+// alone.
 func (in *interpreter) nearest(word string) string {
 	first, _ := utf8.DecodeRuneInString(word)
 	edits := 1
