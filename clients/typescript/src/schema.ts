@@ -1805,6 +1805,13 @@ export interface components {
              */
             to: number;
         };
+        /** @description Correction is a word of a query that is read as other words. */
+        Correction: {
+            /** @description The word of the query. */
+            from: string;
+            /** @description The words of tools that it is read as. */
+            to: string;
+        };
         /** @description Covered says how well the tools of a provider serve one need. */
         Covered: {
             /**
@@ -3611,6 +3618,8 @@ export interface components {
             };
             /** @description The needs into which the query was split. */
             needs: components["schemas"]["Need"][];
+            /** @description The words of the query that no tool has, and their readings. */
+            read: components["schemas"]["Correction"][];
         };
         Sentence: {
             /** @description The field, such as description, parameters/city/description or response. */
