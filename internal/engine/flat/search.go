@@ -171,7 +171,7 @@ func (s *search) also() []uint32 {
 				slots = append(slots, slot)
 			}
 		}
-		for slot := range s.named {
+		for _, slot := range slices.Sorted(maps.Keys(s.named)) {
 			add(slot)
 		}
 		s.words.holders(add)
