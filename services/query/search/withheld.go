@@ -30,7 +30,7 @@ func (rq *request) withhold(ctx context.Context, found Retrieval, whole [][]rank
 	if whole == nil && resp.NothingFits && (rq.req.MinConfidence > 0 || rq.quarantines(ctx)) {
 		whole = rq.whole(ctx, found)
 	}
-	left := rq.leftOut(ctx, found, whole, resp.Results)
+	left := rq.leftOut(ctx, found, whole, resp.Results, best)
 	for _, l := range left {
 		if l.Confidence < ranking.NothingFits || l.Confidence <= best {
 			break
@@ -112,8 +112,9 @@ func stand(hits []ranking.Hit, whole [][]ranking.Ranked) {
 }
 
 // leftOut returns the tools of whole rankings that the answer leaves out and that share something
-// with the query, the likeliest first. A tool with a copy in the answer is not left out.
-func (rq *request) leftOut(ctx context.Context, found Retrieval, whole [][]ranking.Ranked, shown []schema.Result) (out []leftOut) {
+// with the query, the likeliest first: all that fit better than the best result, or the first, which
+// says why an answer is empty. A tool with a copy in the answer is not left out.
+func (rq *request) leftOut(ctx context.Context, found Retrieval, whole [][]ranking.Ranked, shown []schema.Result, best float64) (out []leftOut) {
 	if whole == nil {
 		return nil
 	}
@@ -127,16 +128,27 @@ func (rq *request) leftOut(ctx context.Context, found Retrieval, whole [][]ranki
 			open[step.Candidates[i].Ref] = true
 		}
 	}
-	connectionOf := catalogue.ConnectionOf(rq.calls, rq.caller)
+	type judgedHit struct {
+		ranking.Hit
+		confidence float64
+	}
+	var hits []judgedHit
 	for _, h := range ranking.Collapse(ranking.Hits(whole, schema.RankTools, ""), rq.req.K+judged, found.Steps[0].Signals.Usage) {
 		if h.Kind != schema.KindTool || !shares(h.By) || slices.ContainsFunc(append(h.Others, h), func(h ranking.Hit) bool { return there[h.ID] }) {
 			continue
 		}
-		if l := rq.whyLeftOut(ctx, h, h.By.Confidence(rq.model, found.Scale), open[h.Ref], connectionOf); l.Reason != "" {
+		hits = append(hits, judgedHit{h, h.By.Confidence(rq.model, found.Scale)})
+	}
+	slices.SortStableFunc(hits, func(a, b judgedHit) int { return cmp.Compare(b.confidence, a.confidence) })
+	connectionOf := catalogue.ConnectionOf(rq.calls, rq.caller)
+	for _, h := range hits { // each reads a document
+		if fits := h.confidence >= ranking.NothingFits && h.confidence > best; !fits && len(shown)+len(out) > 0 {
+			break
+		}
+		if l := rq.whyLeftOut(ctx, h.Hit, h.confidence, open[h.Ref], connectionOf); l.Reason != "" {
 			out = append(out, l)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b leftOut) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	return out
 }
 
