@@ -200,8 +200,8 @@ func knownKinds(docs map[string]*schema.Document, n int, seed uint64) []kindOfKn
 	return append(kinds, kindOfKnown{"words of one tool", rareWords(docs, n, rng)})
 }
 
-// rareWords returns words that one tool alone has, one a tool. No other word of the registry has the same stem
-// or begins with the same characters.
+// rareWords returns words that one tool alone has, one a tool. No other word of the registry has
+// the same stem or begins with the same characters.
 func rareWords(docs map[string]*schema.Document, n int, rng *rand.Rand) []knownItem {
 	owner, shared := map[string]string{}, map[string]bool{}
 	alone := map[string]string{} // the word of a stem or of a start; empty for several

@@ -32,17 +32,11 @@ lower ratio.`,
 			if opt.Tools < 1 || opt.Queries < 1 {
 				return program.Misused(cmd, "--tools is %d and --queries %d; both are 1 or more", opt.Tools, opt.Queries)
 			}
-			if opt.Dir, err = os.MkdirTemp("", "toolstream-bench-"); err != nil {
+			remove, err := prepare(t, cmd, paths, &opt)
+			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, os.RemoveAll(opt.Dir)) }()
-			opt.Notify = func(step string) { t.Notef("%s …\n", step) }
-			if len(paths) > 0 {
-				opt.Import = func(server, token string) error {
-					_, err := importer.Run(cmd.Context(), t, &client.Client{Server: server, Token: token}, paths, importer.Options{Wait: true})
-					return err
-				}
-			}
+			defer func() { err = errors.Join(err, remove()) }()
 			report, err := bench.Run(cmd.Context(), opt)
 			if err != nil {
 				return err
@@ -65,4 +59,20 @@ lower ratio.`,
 	cmd.Flags().IntVar(&opt.Queries, "queries", 500, "searches to measure")
 	cmd.Flags().StringArrayVar(&paths, "import", nil, "measure with these documents instead (repeatable)")
 	return cmd
+}
+
+// prepare makes the scratch folder of a measurement, which remove removes, and sets how it reports
+// its steps and imports paths.
+func prepare(t *program.Terminal, cmd *cobra.Command, paths []string, opt *bench.Options) (remove func() error, err error) {
+	if opt.Dir, err = os.MkdirTemp("", "toolstream-"+cmd.Name()+"-"); err != nil {
+		return nil, err
+	}
+	opt.Notify = func(step string) { t.Notef("%s …\n", step) }
+	if len(paths) > 0 {
+		opt.Import = func(server, token string) error {
+			_, err := importer.Run(cmd.Context(), t, &client.Client{Server: server, Token: token}, paths, importer.Options{Wait: true})
+			return err
+		}
+	}
+	return func() error { return os.RemoveAll(opt.Dir) }, nil
 }

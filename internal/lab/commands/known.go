@@ -3,14 +3,11 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolstream/toolstream/internal/cli/importer"
 	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/internal/lab/bench"
-	"github.com/toolstream/toolstream/pkg/client"
 )
 
 func newKnown(t *program.Terminal) *cobra.Command {
@@ -31,15 +28,11 @@ of queries with the right tool first, among three and among ten. --json lists th
 				return program.Misused(cmd, "--queries is %d; it is 1 or more", n)
 			}
 			var opt bench.Options
-			if opt.Dir, err = os.MkdirTemp("", "toolstream-known-"); err != nil {
+			remove, err := prepare(t, cmd, paths, &opt)
+			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, os.RemoveAll(opt.Dir)) }()
-			opt.Notify = func(step string) { t.Notef("%s …\n", step) }
-			opt.Import = func(server, token string) error {
-				_, err := importer.Run(cmd.Context(), t, &client.Client{Server: server, Token: token}, paths, importer.Options{Wait: true})
-				return err
-			}
+			defer func() { err = errors.Join(err, remove()) }()
 			known, err := bench.MeasureKnown(cmd.Context(), opt, n, seed)
 			if err != nil {
 				return err
