@@ -26,9 +26,9 @@ const (
 
 // How much a name and a query are the same name.
 const (
-	Identical = 1    // as written
-	SameName  = 0.75 // case or separators differ
-	Slip      = 0.5  // within one edit
+	identical = 1    // as written
+	sameName  = 0.75 // case or separators differ
+	slip      = 0.5  // within one edit
 )
 
 // Named returns the slots of the documents with this name, and how much it is theirs. Documents
@@ -39,14 +39,14 @@ func (s *Snapshot) Named(name string) map[uint32]float64 {
 		return nil
 	}
 	slots := map[uint32]float64{}
-	s.holding(Name, nameMarker+key, func(slot uint32) { slots[slot] = SameName })
-	s.holding(Name, writtenMarker+strings.TrimSpace(name), func(slot uint32) { slots[slot] = Identical })
+	s.holding(Name, nameMarker+key, func(slot uint32) { slots[slot] = sameName })
+	s.holding(Name, writtenMarker+strings.TrimSpace(name), func(slot uint32) { slots[slot] = identical })
 	if len(slots) > 0 || utf8.RuneCountInString(key) < leastOfName || strings.Count(name, " ") > mostBlanks {
 		return slots
 	}
 	for _, p := range s.parts {
 		near(p.names, key, 1, func(other string, _ int) {
-			s.holding(Name, nameMarker+other, func(slot uint32) { slots[slot] = Slip })
+			s.holding(Name, nameMarker+other, func(slot uint32) { slots[slot] = slip })
 		})
 	}
 	return slots
@@ -86,7 +86,7 @@ func (s *Snapshot) Read(query string, accept func(slot uint32) bool, known func(
 	in.languages, in.sure = text.Detect(text.Words(split))
 	var b strings.Builder
 	for rest := split; rest != ""; {
-		n := strings.IndexFunc(rest, func(r rune) bool { return !isLetter(r) })
+		n := strings.IndexFunc(rest, func(r rune) bool { return !text.IsWordRune(r) })
 		switch {
 		case n == 0:
 			_, n = utf8.DecodeRuneInString(rest)
@@ -104,8 +104,6 @@ func (s *Snapshot) Read(query string, accept func(slot uint32) bool, known func(
 	}
 	return b.String(), in.corrections
 }
-
-func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
 
 // interpreter reads the words of one query.
 type interpreter struct {

@@ -30,8 +30,8 @@ func named(t *testing.T, docs ...[2]string) *Snapshot {
 func TestNamed(t *testing.T) {
 	s := named(t, [2]string{"get_user-by Id"}, [2]string{"getUserById"}, [2]string{"get_user_by_ids"}, [2]string{"c++"}, [2]string{"c#"})
 	for name, want := range map[string]map[uint32]float64{
-		"GetUserByID": {0: SameName, 1: SameName}, " getUserById": {0: SameName, 1: Identical}, "getuserbyid": {0: SameName, 1: SameName},
-		"get_usre_by_ids": {2: Slip}, "get_user_by_idss": {2: Slip}, "get_user_by": {}, "c++": {3: Identical}, "C#": {4: SameName}, "c": {}, "": nil, strings.Repeat("x", 4096): nil,
+		"GetUserByID": {0: sameName, 1: sameName}, " getUserById": {0: sameName, 1: identical}, "getuserbyid": {0: sameName, 1: sameName},
+		"get_usre_by_ids": {2: slip}, "get_user_by_idss": {2: slip}, "get_user_by": {}, "c++": {3: identical}, "C#": {4: sameName}, "c": {}, "": nil, strings.Repeat("x", 4096): nil,
 	} {
 		if got := s.Named(name); !maps.Equal(got, want) {
 			t.Errorf("%q names %v, want %v", name, got, want)

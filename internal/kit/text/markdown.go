@@ -60,7 +60,7 @@ func flanks(s string, d delimiter) (opens, closes bool) {
 	left := !unicode.IsSpace(after) && (!isMark(after) || unicode.IsSpace(before) || isMark(before))
 	right := !unicode.IsSpace(before) && (!isMark(before) || unicode.IsSpace(after) || isMark(after))
 	if s[d.start] == '_' {
-		return left && !isWordRune(before), right && !isWordRune(after)
+		return left && !IsWordRune(before), right && !IsWordRune(after)
 	}
 	return left, right
 }
@@ -128,7 +128,7 @@ func stripBlocks(s string) string {
 // endSentence writes a full stop after a block that ended in a word.
 func endSentence(b *strings.Builder) {
 	last, size := utf8.DecodeLastRuneInString(strings.TrimRight(b.String(), " "))
-	if size > 0 && (isWordRune(last) || strings.Contains(`)]"'`, restore(string(last)))) {
+	if size > 0 && (IsWordRune(last) || strings.Contains(`)]"'`, restore(string(last)))) {
 		b.WriteByte('.')
 	}
 }
@@ -159,7 +159,7 @@ func trimMarks(line string) (content string, marked bool) {
 	return content, (digits == 1 || digits == 2) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "))
 }
 
-// isWordRune reports whether r can be part of a word.
-func isWordRune(r rune) bool {
+// IsWordRune reports whether r can be part of a word.
+func IsWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }

@@ -209,7 +209,7 @@ func size(s string) float64 {
 		case isUnspaced(r):
 			n += 0.5
 			inWord = false
-		case !isWordRune(r):
+		case !IsWordRune(r):
 			inWord = false
 		case !inWord:
 			n++

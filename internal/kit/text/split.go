@@ -120,7 +120,7 @@ func isSeparator(r rune) bool {
 	case '\'', '’', '+', '#', '%':
 		return false
 	}
-	return !isWordRune(r)
+	return !IsWordRune(r)
 }
 
 // names are proper names with inner capitals, each one word. A longer name precedes its own

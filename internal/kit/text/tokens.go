@@ -69,7 +69,7 @@ func Words(s string) []Word {
 			dst = append(dst, Word{string(r), string(r), latin})
 			continue
 		}
-		if !isWordRune(r) || start < 0 && unicode.IsMark(r) {
+		if !IsWordRune(r) || start < 0 && unicode.IsMark(r) {
 			flush(i)
 			continue
 		}
@@ -92,7 +92,7 @@ func appendSigned(dst []Word, s string, start, end int, script Script) []Word {
 	for signed < len(s) && (s[signed] == '+' || s[signed] == '#') {
 		signed++
 	}
-	if next, _ := utf8.DecodeRuneInString(s[signed:]); signed > end && !isWordRune(next) {
+	if next, _ := utf8.DecodeRuneInString(s[signed:]); signed > end && !IsWordRune(next) {
 		dst = append(dst, Word{s[start:signed], s[start:signed], script})
 	}
 	if start > 0 && s[start-1] == '.' && (start == 1 || s[start-2] == ' ') {
@@ -317,7 +317,7 @@ func Spelled(r rune) string {
 // separates them: names that differ in case and separators alone have the same key.
 func Key(name string) string {
 	return strings.Map(func(r rune) rune {
-		if isWordRune(r) || isSign(r) {
+		if IsWordRune(r) || isSign(r) {
 			return r
 		}
 		return -1

@@ -57,7 +57,7 @@ func TestSplit(t *testing.T) {
 func TestSplitKeepsLetters(t *testing.T) {
 	letters := func(s string) string {
 		return strings.Map(func(r rune) rune {
-			if isWordRune(r) {
+			if IsWordRune(r) {
 				return r
 			}
 			return -1
