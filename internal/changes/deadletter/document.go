@@ -97,7 +97,7 @@ func syntax(record []byte) *Location {
 func locate(path string, c events.Change, document string) *Location {
 	pointer, known := strings.CutPrefix(path, "/raw")
 	if part, made := strings.CutPrefix(path, "/document"); made && c.Document != nil {
-		source, err := jsondoc.Decode(c.Raw, jsondoc.Limits{Bytes: len(c.Raw), Nodes: len(c.Raw)})
+		source, err := provenance.Decode(c.Raw)
 		if err != nil {
 			return nil
 		}

@@ -3,7 +3,6 @@ package index
 import (
 	"strings"
 
-	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/kit/text"
 	"github.com/toolstream/toolstream/internal/tooldoc/provenance"
 	"github.com/toolstream/toolstream/pkg/schema"
@@ -68,7 +67,7 @@ func Rest(doc *schema.Document, source []byte) string {
 		return ""
 	}
 	if doc.Uncovered > 0 {
-		if root, err := jsondoc.Decode(source, jsondoc.Limits{Bytes: len(source), Nodes: len(source)}); err == nil { // ingest bounded it
+		if root, err := provenance.Decode(source); err == nil {
 			provenance.NewSource(root).Strings(func(string) {}, func(_ []string, s string) { texts = append(texts, s) })
 		}
 	}

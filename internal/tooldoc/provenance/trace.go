@@ -41,11 +41,16 @@ func Of(source any, doc *schema.Document) Trace {
 
 // OfRaw is Of for a document as its source had it. Its error is that of JSON.
 func OfRaw(raw []byte, doc *schema.Document) (Trace, error) {
-	source, err := jsondoc.Decode(raw, jsondoc.Limits{Bytes: len(raw), Nodes: len(raw)})
+	source, err := Decode(raw)
 	if err != nil {
 		return Trace{}, err
 	}
 	return Of(source, doc), nil
+}
+
+// Decode decodes a source, which was bounded when it was accepted. Its error is that of JSON.
+func Decode(raw []byte) (any, error) {
+	return jsondoc.Decode(raw, jsondoc.Limits{Bytes: len(raw), Nodes: len(raw)})
 }
 
 // Share returns covered as a share of all words, 1 if all is 0.
