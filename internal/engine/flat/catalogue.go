@@ -295,9 +295,7 @@ func (i *Index) Described(ctx context.Context, tenant, words string, scope *poli
 	s := t.now.Load()
 	f := newFilter(&index.Lookup{Scope: scope, Filters: filters, Kinds: []schema.Kind{schema.KindTool}}, t, s)
 	masks, _ := f.allowed(s.blocks)
-	hits := s.lexical.Search(lexical.Name, s.lexical.Analyze(lexical.Name, words), n, func(slot uint32) bool {
-		return masks[slot/blockSize]&(1<<(slot%blockSize)) != 0
-	})
+	hits := s.lexical.Search(lexical.Name, s.lexical.Analyze(lexical.Name, words), n, func(slot uint32) bool { return has(masks, slot) })
 	out := make([]schema.Entity, 0, len(hits))
 	for _, h := range hits {
 		r, err := s.at(h.Slot).read()

@@ -184,7 +184,10 @@ const (
 	maxKnown  = 200 // entities that are scored because they may be known
 )
 
-func (s *search) allows(slot uint32) bool { return s.open[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
+func (s *search) allows(slot uint32) bool { return has(s.open, slot) }
+
+// has reports whether masks, one a block, hold a slot.
+func has(masks []uint64, slot uint32) bool { return masks[slot/blockSize]&(1<<(slot%blockSize)) != 0 }
 
 // firstPass returns the size best hits by the scores of words plus the approximate scores of a
 // plan.
@@ -433,7 +436,7 @@ func (s *search) chosen(ctx context.Context, proposed []schema.Ref) ([]uint32, e
 	}
 	// If no word matches, all scores are equal.
 	hits = slices.DeleteFunc(hits, func(h lexical.Hit) bool { return h.Score == 0 })
-	chosen := slices.DeleteFunc(s.slotsOfRefs(proposed), func(slot uint32) bool { return s.masks[slot/blockSize]&(1<<(slot%blockSize)) == 0 })
+	chosen := slices.DeleteFunc(s.slotsOfRefs(proposed), func(slot uint32) bool { return !has(s.masks, slot) })
 	return distinct(append(s.also(), chosen...), hits), nil
 }
 
@@ -464,6 +467,6 @@ func (i *Index) Read(ctx context.Context, tenant string, scope *policy.Scope, qu
 		masks, _ := f.allowed(now.blocks)
 		return masks
 	})
-	read, corrections := now.lexical.Read(query, func(slot uint32) bool { return masks()[slot/blockSize]&(1<<(slot%blockSize)) != 0 }, known)
+	read, corrections := now.lexical.Read(query, func(slot uint32) bool { return has(masks(), slot) }, known)
 	return read, corrections, nil
 }

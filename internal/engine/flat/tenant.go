@@ -39,7 +39,6 @@ type entity struct {
 	called      uint32 // of its callable name, see nameHash; 0: it has none
 	body, head  int    // where in its record the codes begin, and the exact vectors
 	provider    unique.Handle[string]
-	from        string
 	origin      unique.Handle[index.Origin]
 	label       string
 	tags        []unique.Handle[string]
@@ -67,7 +66,7 @@ func (e *entity) heldBack(flags []string) string {
 // newEntity returns the entity of a record, which has no slot yet.
 func newEntity(m *meta, body int, p segmentlog.Place) *entity {
 	e := &entity{
-		ref: m.Ref, version: m.Version, first: cmp.Or(m.First, m.Version.Revision), sketch: m.Sketch, accepted: m.Accepted, provider: unique.Make(m.Provider), from: unique.Make(m.From).Value(), origin: unique.Make(m.origin()), label: m.Label, called: nameHash(m.Callable), tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
+		ref: m.Ref, version: m.Version, first: cmp.Or(m.First, m.Version.Revision), sketch: m.Sketch, accepted: m.Accepted, provider: unique.Make(m.Provider), origin: unique.Make(m.origin()), label: m.Label, called: nameHash(m.Callable), tags: handlesOf(m.Tags), required: m.Required, dimensions: m.Dimensions,
 		counts: m.Counts, flags: handlesOf(m.Flags), quarantined: m.Quarantined, pending: m.Pending, uncovered: m.Uncovered, body: body,
 		head: body + m.Counts.total()*(vector.Stride(m.Dimensions)+4) + m.Words,
 	}
@@ -102,7 +101,7 @@ func (e *entity) tool() policy.Tool {
 	for i, tag := range e.tags {
 		tags[i] = tag.Value()
 	}
-	return policy.ToolOf(e.ref, e.provider.Value(), e.from, tags)
+	return policy.ToolOf(e.ref, e.provider.Value(), e.origin.Value().From, tags)
 }
 
 func (e *entity) deleted() bool { return e.slot == noSlot }
