@@ -27,19 +27,18 @@ func values(t reflect.Type) []any {
 		return []any{"", schema.FallbackPending, schema.FallbackUngrounded,
 			schema.FallbackMalformed, schema.FallbackDeclined, schema.FallbackQuarantined}
 	case reflect.TypeFor[schema.Reason]():
-		var out []any
-		for _, r := range schema.Reasons() {
-			out = append(out, r)
-		}
-		return out
+		return anys(schema.Reasons())
 	case reflect.TypeFor[schema.FeedbackEvent]():
-		var out []any
-		for _, e := range schema.FeedbackEvents() {
-			out = append(out, e)
-		}
-		return out
+		return anys(schema.FeedbackEvents())
 	}
 	return nil
+}
+
+func anys[T any](values []T) (out []any) {
+	for _, v := range values {
+		out = append(out, v)
+	}
+	return out
 }
 
 // strict reports whether unknown members of a type are an error.
