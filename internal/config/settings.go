@@ -235,7 +235,8 @@ type LLM struct {
 
 // Models configures the folder of models.
 type Models struct {
-	Dir string `name:"dir" help:"folder of 'toolstream models'; empty: models in the data folder"`
+	Dir    string `name:"dir" help:"folder of 'toolstream models'; empty: models in the data folder"`
+	Mirror string `name:"mirror" default:"https://repo1.maven.org/maven2" url:"true" help:"Maven repository that 'toolstream models add' downloads from"`
 }
 
 // Trainer configures learning from feedback.

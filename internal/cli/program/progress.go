@@ -28,6 +28,9 @@ func (t *Terminal) Progress(label string, size int64, bytes bool) *Progress {
 	)}
 }
 
+// Shown reports whether the bar is drawn.
+func (p *Progress) Shown() bool { return p.bar != nil }
+
 // Reader counts the bytes that are read through it.
 func (p *Progress) Reader(r io.Reader) io.Reader {
 	if p.bar == nil {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,8 +23,11 @@ import (
 // Request names an entry to add, and its sources.
 type Request struct {
 	Name string
-	// From holds folders, files and http(s) addresses of files.
+	// From holds folders, files, archives (.jar, .zip) and http(s) addresses of files. Without
+	// it, a name of the catalog is downloaded from Repository.
 	From []string
+	// Repository is the address of a Maven repository.
+	Repository string
 	// SHA256 belongs to the sources of the same place. An address needs one,
 	// and so does a runtime, unless the name is in the catalog.
 	SHA256   []string
@@ -38,7 +42,8 @@ var ErrUnchanged = errors.New("already there")
 // with ErrUnchanged.
 func (s *Store) Add(ctx context.Context, r Request) (Entry, error) {
 	pinned, known := catalog()[r.Name]
-	if err := r.validate(known); err != nil {
+	sources, err := r.sources(known)
+	if err != nil {
 		return Entry{}, err
 	}
 	if known && len(r.SHA256) == 0 {
@@ -46,15 +51,19 @@ func (s *Store) Add(ctx context.Context, r Request) (Entry, error) {
 			return e, ErrUnchanged
 		}
 	}
-	if err := s.build(ctx, r); err != nil {
-		return Entry{}, fmt.Errorf("add %s: %w", r.Name, err)
+	if err := s.build(ctx, r, sources); err != nil {
+		err = fmt.Errorf("add %s: %w", r.Name, err)
+		if disk := (*fs.PathError)(nil); len(r.From) == 0 && ctx.Err() == nil && !errors.As(err, &disk) {
+			err = fmt.Errorf("%w; set models.mirror (--mirror) to a mirror of Maven Central or HTTPS_PROXY to a proxy, or get this file elsewhere and name it with --from", err)
+		}
+		return Entry{}, err
 	}
 	return s.Get(r.Name)
 }
 
 // build copies the files into a new folder of the entry. The manifest then names
 // that folder, which replaces the entry in one step.
-func (s *Store) build(ctx context.Context, r Request) error {
+func (s *Store) build(ctx context.Context, r Request, sources []source) error {
 	entry := filepath.Join(s.dir, r.Name)
 	if err := os.MkdirAll(entry, 0o755); err != nil {
 		return err
@@ -68,10 +77,13 @@ func (s *Store) build(ctx context.Context, r Request) error {
 	var m Manifest
 	err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(downloads, 0o755))
 	if err == nil {
-		b.candidates, err = s.gather(ctx, r, downloads)
+		err = b.gather(s, sources, downloads)
 	}
 	if err == nil {
 		m, err = b.build()
+	}
+	for _, archive := range b.archives {
+		err = errors.Join(err, archive.Close())
 	}
 	var raw []byte
 	if err == nil {
@@ -95,34 +107,37 @@ func (s *Store) build(ctx context.Context, r Request) error {
 	return err
 }
 
-func (r Request) validate(known bool) error {
+// sources returns what the request names, or else the catalog.
+func (r Request) sources(known bool) (all []source, err error) {
 	if err := checkName(r.Name); err != nil {
-		return err
-	}
-	if len(r.From) == 0 {
-		return errors.New("name a folder, file or address to add from")
+		return nil, err
 	}
 	if len(r.SHA256) > len(r.From) {
-		return fmt.Errorf("%d SHA-256 for %d sources", len(r.SHA256), len(r.From))
+		return nil, fmt.Errorf("%d SHA-256 for %d sources", len(r.SHA256), len(r.From))
+	}
+	switch {
+	case len(r.From) > 0:
+	case known && r.Repository != "":
+		return []source{published(r.Name, r.Repository)}, nil
+	case r.Name == RuntimeName:
+		return nil, fmt.Errorf("the catalog has no runtime for %s/%s: name a file to add it from, and its SHA-256", runtime.GOOS, runtime.GOARCH)
+	default:
+		return nil, fmt.Errorf("name a folder, file or address to add from: the catalog has only %s", strings.Join(Known(), ", "))
 	}
 	for i, from := range r.From {
-		given := i < len(r.SHA256) && r.SHA256[i] != ""
-		if isURL(from) && !given && !known {
-			return fmt.Errorf("%s: say with --sha256 what its SHA-256 has to be, as %s is not in the catalog", from, r.Name)
+		next := source{from: from}
+		if i < len(r.SHA256) {
+			next.sum = strings.ToLower(r.SHA256[i])
 		}
-		if sum, err := hex.DecodeString(r.sum(i)); given && (err != nil || len(sum) != sha256.Size) {
-			return fmt.Errorf("%q is not a SHA-256, which has 64 hexadecimal digits", r.SHA256[i])
+		if isURL(from) && next.sum == "" && !known {
+			return nil, fmt.Errorf("%s: say with --sha256 what its SHA-256 has to be, as %s is not in the catalog", from, r.Name)
 		}
+		if sum, err := hex.DecodeString(next.sum); next.sum != "" && (err != nil || len(sum) != sha256.Size) {
+			return nil, fmt.Errorf("%q is not a SHA-256, which has 64 hexadecimal digits", r.SHA256[i])
+		}
+		all = append(all, next)
 	}
-	return nil
-}
-
-// sum returns the SHA-256 given for a source, or "".
-func (r Request) sum(i int) string {
-	if i < len(r.SHA256) {
-		return r.SHA256[i]
-	}
-	return ""
+	return all, nil
 }
 
 // builder makes one entry in a folder of its own.
@@ -130,13 +145,14 @@ type builder struct {
 	ctx        context.Context
 	request    Request
 	candidates []candidate
+	archives   []io.Closer // of candidates
 	dir        string
 }
 
 func (b *builder) build() (Manifest, error) {
 	pinned, known := catalog()[b.request.Name]
 	switch {
-	case known && !(pinned.Kind == Runtime && b.request.sum(0) != ""):
+	case known && !(pinned.Kind == Runtime && len(b.request.SHA256) > 0 && b.request.SHA256[0] != ""):
 		return pinned, b.addPinned(pinned)
 	case b.request.Name == RuntimeName:
 		// A library that is cut off would kill the process that loads it.
@@ -157,7 +173,12 @@ func (b *builder) build() (Manifest, error) {
 }
 
 // where returns the sources, for messages.
-func (b *builder) where() string { return strings.Join(b.request.From, ", ") }
+func (b *builder) where() string {
+	if len(b.request.From) == 0 {
+		return "the package"
+	}
+	return strings.Join(b.request.From, ", ")
+}
 
 // addPinned copies the pinned files, found by size and SHA-256.
 func (b *builder) addPinned(m Manifest) error {
@@ -231,12 +252,20 @@ func (b *builder) addModel() (Manifest, error) {
 	return m, nil
 }
 
+// maxDescription is the most that is read of a model.json, in bytes.
+const maxDescription = 1 << 20
+
 func (b *builder) description() (*Description, error) {
 	c, err := b.only(describedIn)
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s is not in the catalog (%s), so a %s has to say how it is used", err, b.request.Name, strings.Join(Known(), ", "), describedIn)
 	}
-	raw, err := os.ReadFile(c.path)
+	file, err := c.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxDescription))
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +298,7 @@ func (b *builder) only(name string) (candidate, error) {
 
 // copy writes a candidate under a name and returns its size and SHA-256.
 func (b *builder) copy(c candidate, name string) (File, error) {
-	from, err := os.Open(c.path)
+	from, err := c.open()
 	if err != nil {
 		return File{}, err
 	}
@@ -288,8 +317,8 @@ func (b *builder) copy(c candidate, name string) (File, error) {
 		return File{}, fmt.Errorf("copy %s: %w", c.name, err)
 	}
 	f := File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}
-	if c.sum != "" && f.SHA256 != c.sum {
-		return f, fmt.Errorf("%s is damaged or another file: its SHA-256 is %s, expected is %s", c.name, f.SHA256, c.sum)
+	if c.sum != "" {
+		err = compare(c.name, f.SHA256, c.sum)
 	}
-	return f, nil
+	return f, err
 }

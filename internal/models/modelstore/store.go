@@ -22,11 +22,12 @@ type Store struct {
 	dir    string
 	client *http.Client
 	pause  time.Duration // before the first retry of a download
+	idle   time.Duration // after which a download without a byte ends
 }
 
 // New returns the store in dir, which need not be there yet.
 func New(dir string) *Store {
-	return &Store{dir: dir, client: http.DefaultClient, pause: 500 * time.Millisecond}
+	return &Store{dir: dir, client: http.DefaultClient, pause: 500 * time.Millisecond, idle: time.Minute}
 }
 
 // Dir is the folder of the store.

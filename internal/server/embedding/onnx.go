@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/models/modelstore"
@@ -30,7 +31,11 @@ func openONNX[M any](ctx context.Context, store *modelstore.Store, name string, 
 func entry(store *modelstore.Store, name string, kind modelstore.Kind) (modelstore.Entry, error) {
 	e, err := store.Get(name)
 	if errors.Is(err, modelstore.ErrNotThere) {
-		return e, fmt.Errorf("%w; add it with `toolstream models add %s --from FOLDER, FILE or URL` (known by name: %s)", err, name, strings.Join(modelstore.Known(), ", "))
+		from := ""
+		if !slices.Contains(modelstore.Known(), name) {
+			from = " --from FOLDER"
+		}
+		return e, fmt.Errorf("%w; add it with `toolstream models add %s%s` (known by name: %s)", err, name, from, strings.Join(modelstore.Known(), ", "))
 	}
 	if err == nil && e.Kind != kind {
 		err = fmt.Errorf("%s is a %s, not a %s", name, e.Kind, kind)
