@@ -33,7 +33,8 @@ Without a flag the command shows which models are indexed, and how far.
 
 MODEL is static, static:NAME for the file NAME in the server's models.dir, onnx:NAME, http,
 or http:NAME for another model behind the same endpoint. Set embedder.model to it when
-all is well: until then the server says at its start that it differs.
+all is well: until then the server says at its start that it differs. 'toolstream up' makes
+the change itself if it starts with another embedder.model than before.
 
 A document that the new model cannot embed keeps the old index in use. Code 1 says so,
 and the dead letters say why: replay them once that is mended, or drop them to go on

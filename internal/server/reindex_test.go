@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,6 +38,44 @@ func TestAReplacedModelIsChangedTo(t *testing.T) {
 	e, _ = up(t, cfg)
 	if r := theIndexes.get(e.Process).Report(t.Context()); r.Live != 2 || r.Versions[1].Problem != "" {
 		t.Errorf("after a restart: %+v", r)
+	}
+}
+
+// A process without peers changes to the model of its settings, and back, when they change; a
+// change by request holds until then.
+func TestTheModelOfTheSettingsIsChangedTo(t *testing.T) {
+	server := newFakeEndpoint(t)
+	dir := t.TempDir()
+	cfg := check.Value(config.Load("", map[string]any{"data": dir, "listen": "127.0.0.1:0"}))(t)
+	e, stop := up(t, cfg)
+	put(t, e, "tides", "Tells when the tide is low.")
+	await(t, func() bool { return indexed(e, "tides") })
+	stop()
+	uses := func(number int) {
+		t.Helper()
+		await(t, func() bool { return theIndexes.get(e.Process).Live().Number == number && indexed(e, "tides") })
+	}
+	e, stop = up(t, withEndpoint(t, server.URL, dir))
+	uses(2)
+	wantStatus(t, call(e, "", "POST", "/v1/reindex", `{"back":true}`), 202)
+	uses(1)
+	stop()
+	e, stop = up(t, withEndpoint(t, server.URL, dir))
+	if r := theIndexes.get(e.Process).Report(t.Context()); r.Target != 1 {
+		t.Errorf("the request does not hold: %+v", r)
+	}
+	stop()
+	e, stop = up(t, cfg)
+	uses(1)
+	stop()
+	e, stop = up(t, withEndpoint(t, server.URL, dir))
+	uses(2)
+	stop()
+
+	cfg = withEndpoint(t, server.URL, dir)
+	cfg.Embedder.Model = "onnx:absent"
+	if _, err := OpenEmbedded(t.Context(), cfg, slog.New(slog.DiscardHandler), "test"); err == nil || !strings.Contains(err.Error(), "onnx:absent") {
+		t.Errorf("a model that is not there: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -39,6 +40,7 @@ type Instance struct {
 	writes   *pausedIndex          // the writer's view of Index
 	sink     *weaviateSink         // in a process that embeds, with Weaviate
 
+	created atomic.Bool  // its topic, since start
 	stop    func()       // ends the services and waits for them; nil while they do not run
 	broken  chan error   // receives the error that ended the services
 	drained func()       // waits for searches that began while it was live; nil if it never was
@@ -232,6 +234,7 @@ func (in *Instance) start(c Config) {
 		}); err != nil || ctx.Err() != nil {
 			return // only ctx ends the attempts
 		}
+		in.created.Store(true)
 		if err := lifecycle.Run(ctx, in.services); err != nil {
 			in.broken <- err
 		}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -73,6 +74,21 @@ func (c Config) searchesWeaviate() bool {
 	return c.Settings.Query.Vectors == config.VectorsWeaviate && c.Vectors != nil
 }
 
+// alone reports whether no other process shares the plan.
+func (c Config) alone() bool { return c.Repeat == nil }
+
+// firstPlan is the plan of a process without data. A model in the process takes minutes to embed
+// what the static model embeds in seconds: it follows as the second version.
+func (c Config) firstPlan() Plan {
+	own := embedding.Setting(c.Settings.Embedder)
+	if c.alone() && strings.HasPrefix(own, config.ONNXPrefix) {
+		return First(Version{Setting: config.StaticModel})
+	}
+	first := First(Version{Setting: own})
+	first.Setting = own
+	return first
+}
+
 // Manager reconciles the index versions of this process with the plan.
 type Manager struct {
 	Plan     *PlanStore
@@ -90,9 +106,8 @@ func New(c Config) *Manager {
 	if c.File != "" {
 		c.File = filepath.Join(c.Settings.Data, c.File)
 	}
-	first := First(Version{Setting: embedding.Setting(c.Settings.Embedder)})
 	m := &Manager{
-		Plan: NewPlanStore(c.Plans, first, c.File, c.Logger),
+		Plan: NewPlanStore(c.Plans, c.firstPlan(), c.File, c.Logger),
 		cfg:  c, instances: newInstances(), retries: newRetries(c.Logger),
 	}
 	m.retirer = &retirer{cfg: c, plan: m.Plan, instances: m.instances, retries: m.retries}
@@ -102,7 +117,7 @@ func New(c Config) *Manager {
 // Search makes the searches of a service follow the plan. Call it before Run, in a process
 // that searches.
 func (m *Manager) Search(service *query.Service, dead DeadLetters) {
-	m.switcher = &switcher{cfg: m.cfg, plan: m.Plan, instances: m.instances, retries: m.retries, service: service, deadLetters: dead}
+	m.switcher = newSwitcher(m.cfg, m.Plan, m.instances, m.retries, service, dead)
 }
 
 // How long a process waits for the plan at its start. With a known plan it waits so that it
@@ -143,11 +158,6 @@ func (m *Manager) Open(ctx context.Context) error {
 		number = plan.Live
 	}
 	v, _ := plan.Find(number)
-	target, _ := plan.Find(plan.Target)
-	if own := embedding.Setting(m.cfg.Settings.Embedder); own != v.Setting && own != target.Setting {
-		m.cfg.Logger.Warn(fmt.Sprintf("embedder.model is %s, but searches use %s: change it with `toolstream reindex --model %s`", own, v.Setting, own),
-			"version", v.Number, "model", v.Model)
-	}
 	opened, err := openInstance(ctx, m.cfg, v, true, m.isLive)
 	if other := (*otherModelError)(nil); errors.As(err, &other) {
 		m.cfg.Logger.Error("searches go by words alone, and new documents wait", "error", other)
@@ -160,6 +170,15 @@ func (m *Manager) Open(ctx context.Context) error {
 	m.instances.add(opened)
 	m.instances.setLive(opened)
 	m.writeFirst(ctx)
+	if err := m.followSetting(ctx); err != nil {
+		return err
+	}
+	plan, _ = m.Plan.Plan()
+	target, _ := plan.Find(plan.Target)
+	if own := embedding.Setting(m.cfg.Settings.Embedder); own != v.Setting && own != target.Setting {
+		m.cfg.Logger.Warn(fmt.Sprintf("embedder.model is %s, but searches use %s: change it with `toolstream reindex --model %s`", own, v.Setting, own),
+			"version", v.Number, "model", v.Model)
+	}
 	return nil
 }
 
@@ -180,6 +199,7 @@ func (m *Manager) writeFirst(ctx context.Context) bool {
 // How often the manager reconciles.
 const (
 	busyPace  = 100 * time.Millisecond // while the process differs from the plan
+	watchPace = 500 * time.Millisecond // while searches can go back to another version
 	quietPace = 30 * time.Second
 )
 
@@ -192,6 +212,8 @@ func (m *Manager) Run(ctx context.Context) error {
 		pace := quietPace
 		if !m.reconcile(ctx) {
 			pace = busyPace
+		} else if m.switcher != nil && m.switcher.fallback() != nil {
+			pace = watchPace
 		}
 		select {
 		case <-ctx.Done():

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/engine/flat"
 	"github.com/toolstream/toolstream/internal/engine/weaviate"
 	"github.com/toolstream/toolstream/internal/testing/check"
@@ -97,5 +99,17 @@ func TestAClassOfAModelInUseStays(t *testing.T) {
 	}
 	if !slices.Equal(dropped, []string{vectors.ClassOf(classOf(a))}) {
 		t.Errorf("dropped %v, of which %s is of a model in use", dropped, vectors.ClassOf(classOf(b)))
+	}
+}
+
+// The static model makes what arrives searchable while a model in the process embeds it.
+func TestAModelInTheProcessFollowsTheStaticModel(t *testing.T) {
+	for setting, want := range map[string]Plan{
+		"onnx:minilm": First(Version{Setting: "static"}),
+		"static:mine": {Schema: PlanSchema, Last: 1, Live: 1, Target: 1, Setting: "static:mine", Versions: []Version{{Number: 1, Setting: "static:mine"}}},
+	} {
+		if got := (Config{Settings: config.Config{Embedder: config.Embedder{Model: setting}}}).firstPlan(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v", setting, got)
+		}
 	}
 }

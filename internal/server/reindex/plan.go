@@ -23,9 +23,10 @@ type Version struct {
 // is a value: its methods return another plan.
 type Plan struct {
 	Schema   int       `json:"schema"`
-	Last     int       `json:"last"`   // highest number so far
-	Live     int       `json:"live"`   // number of the version that searches use
-	Target   int       `json:"target"` // number of the version that searches will switch to
+	Last     int       `json:"last"`              // highest number so far
+	Live     int       `json:"live"`              // number of the version that searches use
+	Target   int       `json:"target"`            // number of the version that searches will switch to
+	Setting  string    `json:"setting,omitempty"` // embedder.model that was made the target; a process without peers follows its changes
 	Versions []Version `json:"versions"`
 	Retired  []Version `json:"retired,omitempty"` // the last retired versions, newest last
 }
@@ -122,10 +123,10 @@ func (p Plan) other() (Version, bool) {
 	return p.Versions[i], true
 }
 
-// Switched makes a version the live one, if it is the target.
-func (p Plan) Switched(number int) Plan {
-	if number == p.Target {
-		p.Live = number
+// Switched makes a version the live one, if the target is still the given one.
+func (p Plan) Switched(target, live int) Plan {
+	if p.Target == target && p.Has(live) {
+		p.Live = live
 	}
 	return p
 }

@@ -24,20 +24,8 @@ func (m *Manager) Reindex(ctx context.Context, r Request) (Report, error) {
 		if err != nil {
 			return Report{}, err
 		}
-		topics, err := m.cfg.Bus.Versions(ctx)
-		if err != nil {
+		if change, err = m.to(ctx, next); err != nil {
 			return Report{}, err
-		}
-		dirs, err := folders(m.cfg.Settings.Data)
-		if err != nil {
-			return Report{}, err
-		}
-		// The new version's number exceeds every number with a topic or a folder: the plan
-		// that created those may have been lost.
-		highest := slices.Max(append(append(topics, dirs...), 1))
-		change = func(p Plan) (Plan, error) {
-			p.Last = max(p.Last, highest)
-			return p.Next(next)
 		}
 	}
 	plan, err := m.Plan.Change(ctx, change)
@@ -46,6 +34,61 @@ func (m *Manager) Reindex(ctx context.Context, r Request) (Report, error) {
 	}
 	m.cfg.Logger.Info("the plan of index versions was changed", "target", plan.Target, "versions", len(plan.Versions))
 	return m.Report(ctx), nil
+}
+
+// to returns the change that makes a model the target.
+func (m *Manager) to(ctx context.Context, next Version) (func(Plan) (Plan, error), error) {
+	topics, err := m.cfg.Bus.Versions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := folders(m.cfg.Settings.Data)
+	if err != nil {
+		return nil, err
+	}
+	// The new version's number exceeds every number with a topic or a folder: the plan
+	// that created those may have been lost.
+	highest := slices.Max(append(append(topics, dirs...), 1))
+	return func(p Plan) (Plan, error) {
+		p.Last = max(p.Last, highest)
+		return p.Next(next)
+	}, nil
+}
+
+// followSetting makes embedder.model the target if it has changed since the plan last followed
+// it. With peers, whose settings may differ for a while, only a request changes the target.
+func (m *Manager) followSetting(ctx context.Context) error {
+	own := embedding.Setting(m.cfg.Settings.Embedder)
+	if plan, _ := m.Plan.Plan(); !m.cfg.alone() || plan.Setting == own {
+		return nil
+	}
+	next, err := load(ctx, m.cfg.Settings, own)
+	if isTemporary(err) {
+		m.cfg.Logger.Error("searches stay with the model from before until the next start", "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	change, err := m.to(ctx, next)
+	if err != nil {
+		return err
+	}
+	_, err = m.Plan.Change(ctx, func(p Plan) (Plan, error) {
+		changed, err := change(p)
+		if errors.Is(err, ErrSame) {
+			changed, err = p, nil
+		}
+		changed.Setting = own
+		return changed, err
+	})
+	return err
+}
+
+// isTemporary reports whether a model may load later.
+func isTemporary(err error) bool {
+	var may interface{ Temporary() bool }
+	return errors.As(err, &may) && may.Temporary() || errors.Is(err, context.DeadlineExceeded)
 }
 
 // loadRequested loads a model that a caller names. Only the log gives the reason if a file cannot
@@ -60,11 +103,10 @@ func (m *Manager) loadRequested(ctx context.Context, setting string) (Version, e
 	if !file || filepath.Base(name) == name && m.cfg.Settings.StaticFile(name) != name {
 		v, err = load(ctx, m.cfg.Settings, setting)
 	}
-	var may interface{ Temporary() bool }
 	switch {
 	case err == nil:
 		return v, nil
-	case errors.As(err, &may) && may.Temporary() || errors.Is(err, context.DeadlineExceeded):
+	case isTemporary(err):
 		return v, fmt.Errorf("%w: %w", ErrAway, err)
 	case file || strings.HasPrefix(setting, config.ONNXPrefix):
 		m.cfg.Logger.Warn("a requested embedding model cannot be loaded", "setting", setting, "error", err)

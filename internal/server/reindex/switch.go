@@ -3,6 +3,7 @@ package reindex
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,11 +18,13 @@ import (
 // Searches switch to a version that has consumed every record that existed at the request,
 // and that lacks no document because of a dead letter. Meanwhile the live index is not
 // written, so that no tool goes back to an earlier version. That takes at most
-// switchTimeout, and begins once the version lacks at most switchLag records.
+// switchTimeout, and begins once the version keeps up: it has embedded the records that
+// existed keepTime ago, and its index lacks at most switchLag of them.
 const (
 	switchTimeout = 2 * time.Second
 	switchLag     = 1000
 	switchPace    = 10 * time.Millisecond
+	keepTime      = time.Second
 )
 
 // progress is how far a target version is.
@@ -39,7 +42,31 @@ type switcher struct {
 	retries     *retries
 	service     *query.Service
 	deadLetters DeadLetters
-	aliased     int // the version that Weaviate's alias names
+	aliased     int          // the version that Weaviate's alias names
+	paces       map[int]pace // by version
+}
+
+// pace tells whether a version keeps up.
+type pace struct {
+	at    time.Time
+	ends  map[int]uint64 // of tools.standardized at that time
+	keeps bool
+}
+
+func newSwitcher(cfg Config, plan *PlanStore, all *instances, r *retries, service *query.Service, dead DeadLetters) *switcher {
+	return &switcher{cfg: cfg, plan: plan, instances: all, retries: r, service: service, deadLetters: dead, paces: map[int]pace{}}
+}
+
+// fallback returns the version, if any, that searches use while the target does not keep up:
+// what arrives is searchable at once though the model of the target is slow. Peers would
+// change at different times for long.
+func (s *switcher) fallback() *Instance {
+	plan, _ := s.plan.Plan()
+	other, _ := plan.other()
+	if in, _ := s.instances.get(other.Number); s.cfg.alone() {
+		return in
+	}
+	return nil
 }
 
 // approach brings searches to the target of the plan, and reports whether they use it. If
@@ -51,12 +78,22 @@ func (s *switcher) approach(ctx context.Context, plan Plan) bool {
 	if !plan.Has(live.Number) && between != nil && between != next && s.change(ctx, live, between) {
 		return false
 	}
-	if next == nil || next != live && !s.change(ctx, live, next) {
+	if next == nil || !next.created.Load() || next != live && !s.change(ctx, live, next) {
+		return false
+	}
+	if other := s.fallback(); other != nil && s.late(ctx, next) && s.tryTo(ctx, next, other, s.embedded) {
+		s.show(ctx, plan.Target, other)
 		return false
 	}
 	s.setAlias(ctx, plan, next)
-	return plan.Live == plan.Target || s.retries.try("switched", "the plan does not show yet which index version searches use", func() error {
-		_, err := s.plan.Change(ctx, func(p Plan) (Plan, error) { return p.Switched(plan.Target), nil })
+	return plan.Live == plan.Target || s.show(ctx, plan.Target, next)
+}
+
+// show makes the plan show which version searches use, unless the target has changed: a restart
+// begins with that version.
+func (s *switcher) show(ctx context.Context, target int, live *Instance) bool {
+	return s.retries.try("switched", "the plan does not show yet which index version searches use", func() error {
+		_, err := s.plan.Change(ctx, func(p Plan) (Plan, error) { return p.Switched(target, live.Number), nil })
 		return err
 	})
 }
@@ -68,18 +105,74 @@ func (s *switcher) change(ctx context.Context, live, next *Instance) bool {
 		near, err = s.near(ctx, next)
 		return err
 	})
-	return asked && near && s.retries.try("switch", "searches cannot switch to another index version yet", func() error { return s.switchWhenComplete(ctx, live, next) })
+	return asked && near && s.tryTo(ctx, live, next, s.standardized)
+}
+
+func (s *switcher) tryTo(ctx context.Context, live, next *Instance, wanted records) bool {
+	return s.retries.try(fmt.Sprint("switch to ", next.Number), "searches cannot switch to another index version yet", func() error {
+		return s.switchWhenComplete(ctx, live, next, wanted)
+	})
+}
+
+// records returns the ends of the records in tools.standardized that a version has to have
+// before searches switch to it from the live version.
+type records func(ctx context.Context, live *Instance) (map[int]uint64, error)
+
+func (s *switcher) standardized(ctx context.Context, _ *Instance) (map[int]uint64, error) {
+	return s.cfg.Bus.End(ctx, events.ToolsStandardized)
+}
+
+// embedded are the records that the live index may show: the stage commits a batch after the
+// index may have it.
+func (s *switcher) embedded(ctx context.Context, live *Instance) (map[int]uint64, error) {
+	ends, err := s.standardized(ctx, live)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.cfg.Bus.Committed(ctx, events.ToolsStandardized, stageOf(live.Number))
+	for partition, end := range ends {
+		ends[partition] = min(end, at[partition]+stream.DefaultBatch)
+	}
+	return ends, err
+}
+
+// late reports whether the live version does not keep up.
+func (s *switcher) late(ctx context.Context, live *Instance) (late bool) {
+	s.retries.try("progress", "cannot determine how far an index version is", func() error {
+		ctx, cancel := context.WithTimeout(ctx, switchTimeout)
+		defer cancel()
+		_, keeps, err := s.lag(ctx, live)
+		late = err == nil && !keeps
+		return err
+	})
+	return late
+}
+
+// lag returns the number of records that a version has yet to embed, and whether it keeps up.
+func (s *switcher) lag(ctx context.Context, in *Instance) (lag uint64, keeps bool, err error) {
+	ends, err := s.cfg.Bus.End(ctx, events.ToolsStandardized)
+	if err != nil {
+		return 0, false, err
+	}
+	at, err := s.cfg.Bus.Committed(ctx, events.ToolsStandardized, stageOf(in.Number))
+	if err != nil {
+		return 0, false, err
+	}
+	p, now := s.paces[in.Number], time.Now()
+	if now.Sub(p.at) >= keepTime {
+		p = pace{now, ends, !p.at.IsZero() && stream.Behind(at, p.ends) == 0}
+	}
+	lag = stream.Behind(at, ends)
+	p.keeps = p.keeps || lag == 0
+	s.paces[in.Number] = p
+	return lag, p.keeps, nil
 }
 
 // near reports whether a version is near completion, and records its progress.
 func (s *switcher) near(ctx context.Context, in *Instance) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, switchTimeout)
 	defer cancel()
-	ends, err := s.cfg.Bus.End(ctx, events.ToolsStandardized)
-	if err != nil {
-		return false, err
-	}
-	embedded, err := s.cfg.Bus.Committed(ctx, events.ToolsStandardized, stageOf(in.Number))
+	lag, keeps, err := s.lag(ctx, in)
 	if err != nil {
 		return false, err
 	}
@@ -87,11 +180,12 @@ func (s *switcher) near(ctx context.Context, in *Instance) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	p := progress{lag: stream.Behind(embedded, ends) + stream.Behind(in.Index.Positions(), written)}
+	unwritten := stream.Behind(in.Index.Positions(), written)
+	p := progress{lag: lag + unwritten}
 	if p.dead, err = s.dead(ctx, in); err != nil {
 		return false, err
 	}
-	near := p.dead == 0 && p.lag <= switchLag
+	near := p.dead == 0 && keeps && unwritten <= switchLag
 	p = s.instances.setProgress(in.Number, p, near, in.Index.Positions())
 	if !near || !s.cfg.searchesWeaviate() {
 		return near, nil
@@ -115,19 +209,19 @@ func (s *switcher) dead(ctx context.Context, in *Instance) (n int, err error) {
 }
 
 // switchWhenComplete pauses the writes of the live index until the next version has caught
-// up, and switches searches to it.
-func (s *switcher) switchWhenComplete(ctx context.Context, live, next *Instance) error {
+// up with the wanted records, and switches searches to it.
+func (s *switcher) switchWhenComplete(ctx context.Context, live, next *Instance, wanted records) error {
 	ctx, cancel := context.WithTimeout(ctx, switchTimeout)
 	defer cancel()
 	live.writes.mu.Lock()
 	defer live.writes.mu.Unlock()
 	// Everything in the live index was standardized before now. Later records may reach the next
 	// version first. Its stage publishes and dead-letters before it commits.
-	wanted, err := s.cfg.Bus.End(ctx, events.ToolsStandardized)
+	ends, err := wanted(ctx, live)
 	if err != nil {
 		return err
 	}
-	if err := reach(ctx, wanted, func() (map[int]uint64, error) {
+	if err := reach(ctx, ends, func() (map[int]uint64, error) {
 		return s.cfg.Bus.Committed(ctx, events.ToolsStandardized, stageOf(next.Number))
 	}); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/toolstream/toolstream/internal/engine/flat"
 	"github.com/toolstream/toolstream/internal/engine/weaviate"
 	"github.com/toolstream/toolstream/internal/testing/check"
+	"github.com/toolstream/toolstream/internal/testing/streamtest"
 	"github.com/toolstream/toolstream/pkg/events"
 	"github.com/toolstream/toolstream/pkg/schema"
 	"github.com/toolstream/toolstream/services/query"
@@ -25,17 +27,25 @@ import (
 type place struct {
 	Bus
 	ends, committed uint64
-	weaviate        uint64 // how far Weaviate has come
+	index           uint64            // end of the topic of version 1, unless ends
+	weaviate        uint64            // how far Weaviate has come
+	of              map[string]uint64 // committed by these groups
 	letters         []deadletter.Letter
 }
 
-func (p *place) End(context.Context, events.Topic) (map[int]uint64, error) {
+func (p *place) End(_ context.Context, topic events.Topic) (map[int]uint64, error) {
+	if topic == events.ToolsEmbedded && p.index > 0 {
+		return map[int]uint64{0: p.index}, nil
+	}
 	return map[int]uint64{0: p.ends}, nil
 }
 
 func (p *place) Committed(_ context.Context, _ events.Topic, group string) (map[int]uint64, error) {
 	if group == WeaviateGroup {
 		return map[int]uint64{0: p.weaviate}, nil
+	}
+	if at, ok := p.of[group]; ok {
+		return map[int]uint64{0: at}, nil
 	}
 	return map[int]uint64{0: p.committed}, nil
 }
@@ -52,6 +62,7 @@ func instance(t *testing.T, number int) *Instance {
 	index := check.Value(flat.Open(t.Context(), flat.Config{Path: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))(t)
 	t.Cleanup(func() { _ = index.Close() })
 	in := &Instance{Version: Version{Number: number, Model: "m"}, Index: index, writes: &pausedIndex{Index: index}}
+	in.created.Store(true)
 	in.Snapshot = search.Snapshot{Model: "m", Index: index, Catalogue: index}
 	return in
 }
@@ -72,10 +83,7 @@ var toolA = schema.Ref{Tenant: "default", Kind: schema.KindTool, ID: "a"}
 func between(t *testing.T, bus *place, live, next *Instance) *switcher {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	s := &switcher{
-		cfg:  Config{Bus: bus, Logger: log},
-		plan: NewPlanStore(nil, First(Version{Setting: "m"}), "", log), deadLetters: bus, instances: newInstances(), retries: newRetries(log),
-	}
+	s := newSwitcher(Config{Bus: bus, Logger: log}, NewPlanStore(nil, First(Version{Setting: "m"}), "", log), newInstances(), newRetries(log), nil, bus)
 	s.instances.add(live)
 	s.instances.add(next)
 	s.instances.setLive(live)
@@ -97,7 +105,7 @@ func TestSearchesChangeWhenTheNextVersionHasEverything(t *testing.T) {
 	write(t, next, 1, 1)
 	s := between(t, bus, live, next)
 	done := make(chan error, 1)
-	go func() { done <- s.switchWhenComplete(t.Context(), live, next) }()
+	go func() { done <- s.switchWhenComplete(t.Context(), live, next, s.standardized) }()
 	for live.writes.mu.TryLock() {
 		live.writes.mu.Unlock()
 		runtime.Gosched()
@@ -123,7 +131,7 @@ func TestSearchesStayWhereTheNextVersionFallsBehind(t *testing.T) {
 	} {
 		s := between(t, bus, live, next)
 		synctest.Test(t, func(t *testing.T) {
-			if err := s.switchWhenComplete(t.Context(), live, next); !errors.Is(err, errBehind) || s.searched() != live {
+			if err := s.switchWhenComplete(t.Context(), live, next, s.standardized); !errors.Is(err, errBehind) || s.searched() != live {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -193,4 +201,42 @@ func TestSearchesLeaveARetiredVersionAtOnce(t *testing.T) {
 	if s.approach(t.Context(), plan) || s.searched() != second {
 		t.Errorf("searches use version %d", s.searched().Number)
 	}
+}
+
+// While the model of the target is too slow for what arrives, searches use the other version. It
+// has all that the target shows, though it does not have everything yet.
+func TestSearchesUseTheOtherVersionWhileTheTargetIsLate(t *testing.T) {
+	fast, slow := instance(t, 1), instance(t, 2)
+	bus := &place{ends: 10, of: map[string]uint64{"embedder": 10, "embedder-2": 10}}
+	write(t, fast, 1, 10)
+	write(t, slow, 1, 10)
+	s := between(t, bus, slow, fast)
+	plan := Plan{Schema: PlanSchema, Last: 2, Live: 2, Target: 2, Versions: []Version{{Number: 1, Setting: "fast"}, {Number: 2, Setting: "slow"}}}
+	s.plan = NewPlanStore(streamtest.NewKV(), plan, "", s.cfg.Logger)
+	synctest.Test(t, func(t *testing.T) {
+		looks := func(at string, want *Instance) {
+			t.Helper()
+			for range 300 {
+				s.approach(t.Context(), s.plan.plan())
+				time.Sleep(100 * time.Millisecond)
+			}
+			if live := s.plan.plan().Live; s.searched() != want || live != want.Number {
+				t.Errorf("%s: searches use version %d, the plan shows %d", at, s.searched().Number, live)
+			}
+		}
+		looks("both have everything", slow)
+		bus.ends, bus.of["embedder"], bus.of["embedder-2"] = 5000, 50, 11
+		looks("the other version lacks what the target may show", slow)
+		bus.of["embedder"] = 1000
+		bus.index = 900
+		looks("its index does too", slow)
+		write(t, fast, 2, 900)
+		looks("the target is late", fast)
+		bus.of["embedder-2"] = 4000
+		looks("it still is", fast)
+		bus.of["embedder-2"] = 5000
+		write(t, slow, 3, 5000)
+		write(t, fast, 3, 5000)
+		looks("it has everything", slow)
+	})
 }
