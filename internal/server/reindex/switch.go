@@ -58,8 +58,8 @@ func newSwitcher(cfg Config, plan *PlanStore, all *instances, r *retries, servic
 }
 
 // fallback returns the version, if any, that searches use while the target does not keep up:
-// what arrives is searchable at once though the model of the target is slow. Peers would
-// change at different times for long.
+// what arrives is searchable at once though the model of the target is slow. With peers, replicas
+// would rank by different models for long.
 func (s *switcher) fallback() *Instance {
 	plan, _ := s.plan.Plan()
 	other, _ := plan.other()
