@@ -49,8 +49,8 @@ WEAVIATE ?= true
 up-distributed: provision-trial build ## start Kafka, NATS, Weaviate and the five services, and show a search (made once: wants mvn, Java 17)
 	@exec bin/servers kafka nats $(if $(filter true,$(WEAVIATE)),weaviate) -- internal/testing/trial.sh
 
-models: build ## download the ONNX Runtime and the models that tests want (560 MB, once)
-	for name in minilm minilm-q bge-small bge-small-q e5-small-v2 e5-small-v2-q; do bin/toolstream models add $$name --dir "$(MODELS)"; done
+models: build ## download the ONNX Runtime and the models that tests want (330 MB, once)
+	for name in minilm minilm-q bge-small bge-small-q; do bin/toolstream models add $$name --dir "$(MODELS)"; done
 
 # Kafka, NATS and Weaviate, outside of the checkout too. The program itself is
 # started, not `go run`, which would not tell it of every signal.

