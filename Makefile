@@ -64,15 +64,15 @@ provision-trial:
 provision: ## make Kafka, NATS, Weaviate, helm, an identity provider, servers to look at, clients and what drives a browser for tests, once; compiling takes minutes
 	@go build -o bin/servers ./internal/testing/cmd/servers && exec bin/servers -provision kafka nats weaviate helm mcp agents clients console registry identity
 
-# The embedding model that is built in: docs/models.md. It takes an hour of
+# An embedding model to build in: docs/models.md. It takes an hour of
 # two processors the first time, a few minutes when the teacher's vectors are in
 # the cache.
 WORDNET ?= /usr/share/wordnet
-static-model: ## make the built-in embedding model anew (wants `make models`, documents, wordnet-base)
+static-model: ## learn an embedding model to build in (wants `make models`, documents, wordnet-base)
 	TOOLSTREAM_MODELS_DIR="$(MODELS)" go run ./cmd/toolstream-lab distill \
 	  --texts "$(DOCUMENTS)/mcp/tools.jsonl.gz" --texts "$(DOCUMENTS)/openapi/operations.jsonl.gz" \
 	  --wordnet "$(WORDNET)" --per-vendor 250 --language en --min-vendors 2 \
-	  --teacher onnx:minilm --name en-1 --out internal/models/static/builtin.static \
+	  --teacher onnx:minilm --name en-3 --out internal/models/static/builtin.static \
 	  --licence "all-MiniLM-L6-v2: Apache-2.0" --licence "WordNet 3.0: WordNet License" \
 	  --licence "Toucan MCP tools: MIT" --licence "OpenAPI directory: MIT"
 

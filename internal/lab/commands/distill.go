@@ -63,7 +63,7 @@ func (f *distillFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.out, "out", "", "file to write")
 	flags.String("config", "", program.ConfigHelp)
 	flags.StringVar(&f.app.Cache, "cache", "", "folder for the teachers' vectors (default toolstream/teachers in your cache folder)")
-	flags.StringVar(&f.app.Language, "language", "", "leave out documents known to be in another language than this")
+	flags.StringVar(&f.app.Language, "language", "", "leave out documents in another language than this, and of one in Latin letters, texts with others")
 	flags.StringVar(&f.app.WordNet, "wordnet", "", "folder of WordNet's database: general English in addition to the texts")
 	flags.IntVar(&f.app.PerGroup, "per-vendor", 0, "documents of one vendor at most; 0: all")
 	m := &f.app.Model

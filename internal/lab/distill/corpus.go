@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/engine/index"
@@ -37,6 +39,8 @@ type Text struct {
 type Corpus struct {
 	// PerGroup bounds the documents that are taken of one group; 0: all.
 	PerGroup int
+	// Latin leaves out texts with letters of another script.
+	Latin bool
 
 	texts    []Text
 	seen     map[string]bool
@@ -99,13 +103,20 @@ func (c *Corpus) addSentences(group, description string, sentences []string, dic
 	}
 }
 
-// add keeps a text that has not been seen, whatever its case.
+// link is an address in a text. From it, https would learn what the teacher makes of the letters.
+var link = regexp.MustCompile(`\b(?:https?://|www\.)[^\s()]+`)
+
+func otherScript(r rune) bool {
+	return unicode.IsLetter(r) && !unicode.In(r, unicode.Latin, unicode.Common)
+}
+
+// add keeps a text that has not been seen, whatever its case, without links.
 func (c *Corpus) add(group, s string) { c.keep(group, s, false) }
 
 func (c *Corpus) keep(group, s string, general bool) {
-	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(link.ReplaceAllString(s, ""))
 	key := strings.ToLower(s)
-	if utf8.RuneCountInString(s) < 3 || c.seen[key] {
+	if utf8.RuneCountInString(s) < 3 || c.seen[key] || c.Latin && strings.ContainsFunc(s, otherScript) {
 		return
 	}
 	if c.seen == nil {

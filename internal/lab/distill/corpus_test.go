@@ -70,6 +70,26 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
+func TestTextsAreOfTheLanguageAndWithoutLinks(t *testing.T) {
+	for latin, want := range map[bool][]string{
+		true:  {"Read the café's menu", "See () for 5 µm"},
+		false: {"Read the café's menu", "See () for 5 µm", "list pull requests 列出仓库中的"},
+	} {
+		c := &Corpus{Latin: latin}
+		c.AddLine("", "Read the café's menu https://example.com/Menu?id=1")
+		c.AddLine("", "See (www.example.com/a_b-c) for 5 µm")
+		c.AddLine("", "list pull requests 列出仓库中的")
+		c.AddLine("", "http://example.com")
+		var got []string
+		for _, x := range c.texts {
+			got = append(got, x.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("latin %v: %q, want %q", latin, got, want)
+		}
+	}
+}
+
 func TestVocabularyLeavesNamesOut(t *testing.T) {
 	texts := []Text{
 		{Text: "acme sends invoices", Group: "acme"}, {Text: "acme reads invoices", Group: "acme"},

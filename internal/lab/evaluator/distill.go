@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/text/language"
+
 	"github.com/toolstream/toolstream/internal/cli/importer"
 	"github.com/toolstream/toolstream/internal/config"
 	"github.com/toolstream/toolstream/internal/lab/distill"
@@ -26,7 +28,7 @@ type DistillConfig struct {
 	Teachers []string // as in embedder.model
 	Cache    string   // folder for the teachers' vectors
 
-	Language string // BCP 47: leave out documents known to be in another language; empty: keep all
+	Language string // BCP 47: leave out documents known to be in another language and, of one in Latin letters, texts with others; empty: keep all
 	PerGroup int    // documents of one vendor at most; 0: all
 	WordNet  string // folder of WordNet's database; empty: none
 }
@@ -43,7 +45,7 @@ type DistillReport struct {
 // would read of the documents in the sources, and requests made of them. A source of another
 // kind gives one text a line.
 func Distill(ctx context.Context, cfg DistillConfig, sources []importer.Source, progress func(stage string, done, total int)) (file []byte, report DistillReport, err error) {
-	c := &distill.Corpus{PerGroup: cfg.PerGroup}
+	c := newCorpus(cfg)
 	for i, s := range sources {
 		progress("reading", i, len(sources))
 		if err := readTexts(ctx, c, cfg.Language, s, &report); err != nil {
@@ -70,6 +72,11 @@ func Distill(ctx context.Context, cfg DistillConfig, sources []importer.Source, 
 		Teachers: teachers, Texts: c.Texts(), Lemmas: c.Lemmas(), Progress: progress,
 	})
 	return file, report, err
+}
+
+func newCorpus(cfg DistillConfig) *distill.Corpus {
+	script, _ := language.Make(cfg.Language).Script()
+	return &distill.Corpus{PerGroup: cfg.PerGroup, Latin: cfg.Language != "" && script.String() == "Latn"}
 }
 
 // openTeacher opens a model and its cache.

@@ -116,16 +116,17 @@ func TestDistillRefuses(t *testing.T) {
 func TestDistillLeavesOtherLanguagesOut(t *testing.T) {
 	german := `{"name":"wetter","description":"Gibt die Vorhersage des Wetters für eine Stadt und einen Tag zurück, mit der Temperatur und dem Wind."}`
 	english := `{"name":"weather","description":"Returns the forecast of the weather for a city and a day, with the temperature and the wind."}`
-	c := &distill.Corpus{}
+	mixed := `{"name":"pulls","description":"列出 Gitee 仓库中的 Pull Requests"}`
+	c := newCorpus(DistillConfig{Language: "en-GB"})
 	var report DistillReport
-	for _, doc := range []string{german, english} {
+	for _, doc := range []string{german, english, mixed} {
 		check.OK(t, readTexts(t.Context(), c, "en-GB", source("tool.json", doc), &report))
 	}
 	var all string
 	for _, x := range c.Texts() {
 		all += x.Text + "\n"
 	}
-	if strings.Contains(all, "Vorhersage") || !strings.Contains(all, "forecast") || report.Documents != 2 {
+	if strings.Contains(all, "Vorhersage") || strings.Contains(all, "仓库") || !strings.Contains(all, "forecast") || report.Documents != 3 {
 		t.Errorf("learned from %+v:\n%s", report, all)
 	}
 }

@@ -3,6 +3,7 @@ package static
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/toolstream/toolstream/internal/testing/check"
 )
@@ -19,6 +20,15 @@ func TestBuiltin(t *testing.T) {
 	}
 	if i := m.Info(); i.Dimensions != 256 || len(i.Licences) == 0 || i.Texts == 0 || !strings.Contains(strings.Join(i.Teachers, " "), "minilm") {
 		t.Errorf("%+v", i)
+	}
+}
+
+// The teacher cannot read another script, and gives all its words the same vector.
+func TestBuiltinHasRowsOfEnglishLettersAlone(t *testing.T) {
+	for w := range shipped(t).words {
+		if strings.ContainsFunc(w, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			t.Errorf("%q has a row", w)
+		}
 	}
 }
 
