@@ -24,6 +24,7 @@ import (
 type Encoder struct {
 	documents *caller
 	queries   *caller
+	known     Knower        // the model, if it is one
 	timeout   time.Duration // of a call for a query
 	metrics   *metrics
 
@@ -56,6 +57,7 @@ func NewEncoder(cfg Config, m Model, reg prometheus.Registerer) (*Encoder, error
 	if q, ok := m.(QueryEmbedder); ok {
 		queries.model = queryModel{q}
 	}
+	e.known, _ = m.(Knower)
 	e.queries = &queries
 	var err, err2 error
 	e.cache, err = lru.New[textKey, []float32](max(1, documentCache/4/dimensions))

@@ -51,8 +51,9 @@ func (s *Service) Handle(ctx context.Context, body []byte) ([]byte, error) {
 	return json.Marshal(resp)
 }
 
-// Embed returns a unit vector for each text of a query, in order; an empty vector means that
-// the text has nothing to embed. The vectors are shared and must not be changed. Concurrent
+// Embed returns a vector for each text of a query, in order; an empty vector means that
+// the text has nothing to embed. Its length is the share of the text that the model knows: the
+// less it knows, the less resemblance counts. The vectors are shared and must not be changed. Concurrent
 // calls with the same texts share a call of the model, which goes on if its caller leaves.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
@@ -104,6 +105,9 @@ func (e *Encoder) ask(ctx context.Context, texts []string) (map[string][]float32
 				err = r.err
 				continue
 			}
+			if e.known != nil && len(r.vector) > 0 {
+				r.vector = scaled(r.vector, e.known.Known(texts[i]))
+			}
 			vectors[texts[i]] = r.vector
 			e.recent.Add(texts[i], r.vector)
 		}
@@ -112,6 +116,17 @@ func (e *Encoder) ask(ctx context.Context, texts []string) (map[string][]float32
 		err = fmt.Errorf("the model panicked: %w", panicked.AsError())
 	}
 	return vectors, err
+}
+
+func scaled(v []float32, by float32) []float32 {
+	if by == 1 {
+		return v
+	}
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = by * x
+	}
+	return out
 }
 
 // queryModel makes Embed of a QueryEmbedder embed queries.

@@ -175,3 +175,23 @@ func TestQueriesAreEmbeddedAsTheModelWantsThem(t *testing.T) {
 		t.Errorf("the query has the vector %v: %v", got, err)
 	}
 }
+
+// half knows half of every text.
+type half struct{ model }
+
+func (*half) Known(string) float32 { return 0.5 }
+
+func TestAVectorIsAsLongAsItsTextIsKnown(t *testing.T) {
+	m := &half{}
+	e := check.Value(NewEncoder(Config{}, m, prometheus.NewRegistry()))(t)
+	for range 2 { // the second from the cache
+		v := check.Value(e.Embed(t.Context(), []string{"book a flight"}))(t)[0]
+		var square float64
+		for _, x := range v {
+			square += float64(x) * float64(x)
+		}
+		if cosineOf(v, "book a flight") < 0.4999 || math.Abs(square-0.25) > 1e-5 {
+			t.Errorf("length squared %v", square)
+		}
+	}
+}

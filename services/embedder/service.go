@@ -38,6 +38,12 @@ type QueryEmbedder interface {
 	EmbedQueries(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// Knower is a Model that knows some words and leaves out the others.
+type Knower interface {
+	// Known returns how much of a text the model knows, from 0 to 1.
+	Known(text string) float32
+}
+
 // Cache is an index with earlier vectors.
 type Cache interface {
 	// Previous returns the stored document and vectors of an entity.

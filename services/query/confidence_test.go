@@ -12,9 +12,10 @@ import (
 	"github.com/toolstream/toolstream/pkg/schema"
 )
 
-// scoring returns a tool with a score by words, and what it covers of the query.
+// scoring returns a tool with a score by words and the name that the query says, and what it covers of the query.
 func scoring(id string, score, covered, similarity float64) index.Candidate {
 	c := tool(id, "", score)
+	c.Named = 1
 	c.Features[fusion.QueryLexicalFlat], c.Covered, c.Similarity = score, covered, similarity
 	return c
 }

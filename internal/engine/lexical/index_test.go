@@ -388,3 +388,22 @@ func TestCover(t *testing.T) {
 		t.Errorf("of nothing: %v", got)
 	}
 }
+
+func TestRareness(t *testing.T) {
+	for _, c := range []struct {
+		share              float64
+		holders, documents int
+		from, to           float32
+	}{
+		{1, 1, 10, 1, 1},
+		{1, 2, 10, 0.5, 0.5},
+		{0.6, 1, 100, 0.01, 0.1}, // an everyday word of a small registry
+		{0.6, 5, 5 * rareAmong, 0.6, 0.6},
+		{0.6, 10, 5 * rareAmong, 0.3, 0.3},
+		{0.3, 1, 5 * rareAmong, 0, 0}, // said among much else
+	} {
+		if got := rareness(c.share, c.holders, c.documents); got < c.from || got > c.to {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 
@@ -66,12 +67,13 @@ type span struct {
 	weight float32
 	dead   slotSet
 	term   int     // its place in the query
-	rarity float32 // 1 for a term of one document, 1/n of n
+	rare   float32 // see rareness
 }
 
 // Query looks the terms up. Terms that no document holds are dropped.
 func (s *Snapshot) Query(f Field, terms Terms) Query {
 	q := Query{snapshot: s, spans: make([]span, 0, len(terms)*len(s.parts))}
+	found := make([]int, len(terms)) // documents
 	for i := range terms {
 		term := &terms[i]
 		first, df := len(q.spans), q.look(f, term.Text, 1)
@@ -82,8 +84,13 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 		q.mass += float64(weight)
 		for at := first; at < len(q.spans); at++ {
 			q.spans[at].weight *= weight
-			q.spans[at].term, q.spans[at].rarity = i, 1/float32(df)
+			q.spans[at].term = i
 		}
+		found[i] = df
+	}
+	for at := range q.spans {
+		s := &q.spans[at]
+		s.rare = rareness(float64(s.weight)/q.mass, found[s.term], q.snapshot.sums[f].docs)
 	}
 	return q
 }
@@ -152,8 +159,7 @@ func (q Query) Scores(slots []uint32, out []float32) {
 
 // Cover is Scores, and also writes into covered the share of the query that each document
 // contains, from 0 to 1: a term counts by its idf, however often it occurs. A term that no
-// document contains counts as the rarest. In rare a term counts by the share of its documents
-// that each is, too.
+// document contains counts as the rarest. Into rare it writes the sum of their rareness.
 func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 	clear(out)
 	clear(covered)
@@ -169,7 +175,7 @@ func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 			out[n] += float32(s.weight * s.list[at].impact)
 			if last[n] <= s.term {
 				last[n] = s.term + 1
-				rare[n] += share * s.rarity
+				rare[n] += s.rare
 				if s.list[at].impact > 0 {
 					covered[n] += share
 				}
@@ -178,12 +184,11 @@ func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 	}
 }
 
-// Holders calls found with the slots of the documents that hold a term of few documents, at most
-// maxHolders, which is much of the query.
-func (q Query) Holders(found func(slot uint32)) {
+// Holders calls found with the slots of the documents that hold a term of more than this rareness.
+func (q Query) Holders(least float32, found func(slot uint32)) {
 	for i := range q.spans {
 		s := &q.spans[i]
-		if s.rarity*maxHolders < 1 || float64(s.weight) < muchOfQuery*q.mass {
+		if s.rare <= least {
 			continue
 		}
 		for _, p := range s.list {
@@ -195,9 +200,21 @@ func (q Query) Holders(found func(slot uint32)) {
 }
 
 const (
-	maxHolders  = 5
-	muchOfQuery = 0.3
+	muchOfQuery = 0.4  // share of a query, by idf, of a term that it is about
+	rareAmong   = 3500 // documents of a registry for each that may hold a rare term
 )
+
+// rareness returns how much it says, from 0 to 1, that a document holds a term with this share of
+// the query: the share, less if more documents hold the term than a rare term may have. In a small
+// registry a term of one document may be an everyday word, so it counts the less the more other
+// words the query has.
+func rareness(share float64, holders, documents int) float32 {
+	if share < muchOfQuery {
+		return 0
+	}
+	few := max(math.Pow(share, 4), float64(documents)/rareAmong)
+	return float32(share * min(1, few/float64(holders)))
+}
 
 // lookUp adds the term's share to the scores of the slots. Rising slots are
 // found near each other.

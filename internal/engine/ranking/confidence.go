@@ -12,15 +12,14 @@ type Confidence struct {
 	Bias     float64 `json:"bias"`
 	Standing float64 `json:"standing"` // how far the score is above the tail, relative to how far the best score is above an unrelated tool
 	Meaning  float64 `json:"meaning"`  // the square of the cosine's nearness to the cosine of texts that mean the same
-	Named    float64 `json:"named"`    // the square of the share of the tool's name that the query contains
-	Words    float64 `json:"words"`    // the square of the share of a need's words that the tool holds
+	Named    float64 `json:"named"`    // the share of the tool's name that the query contains, times the share of a need's words that the tool holds
 }
 
 // The models, as `toolstream-lab tune --confidence` fits them to the sets that
 // docs/evaluate.md names, with the built-in embedding model.
 var (
-	byMeaningAndWords = Confidence{Bias: -5.41, Standing: 4.77, Meaning: 1.24, Named: 1.43, Words: 1.37}
-	byWords           = Confidence{Bias: -4.64, Standing: 3.84, Named: 2.55, Words: 2.61}
+	byMeaningAndWords = Confidence{Bias: -5.04, Standing: 4.47, Meaning: 1.06, Named: 3.30}
+	byWords           = Confidence{Bias: -4.27, Standing: 3.68, Named: 5.55}
 )
 
 // NothingFits is the confidence that a result has to have for anything to fit a query.
@@ -41,8 +40,8 @@ func (s Scale) Known() bool { return s.Same-s.Unrelated >= leastScale }
 
 // Evidence is the input of the confidence in a result.
 type Evidence struct {
-	Standing, Meaning, Named, Words float64
-	Vectors                         bool // whether Meaning is known
+	Standing, Meaning, Named float64
+	Vectors                  bool // whether Meaning is known
 }
 
 // farthest bounds Meaning: a copy of the query is hardly more right than a paraphrase.
@@ -51,7 +50,7 @@ const farthest = 1.5
 // Evidence returns the evidence for a candidate that the model ranked, with cosines of
 // this scale.
 func (r *Ranked) Evidence(m *fusion.Model, s Scale) Evidence {
-	e := Evidence{Named: r.Named * r.Named, Words: r.Covered * r.Covered, Vectors: s.Known()}
+	e := Evidence{Named: r.Named * r.Covered, Vectors: s.Known()}
 	floor := 0. // score of a tool whose texts have nothing to do with the query
 	for f, weight := range m.Features {
 		if fusion.Feature(f).Dense() {
@@ -92,7 +91,7 @@ func BuiltinConfidence(vectors bool) Confidence {
 
 // Of returns the probability by the model.
 func (c *Confidence) Of(e Evidence) float64 {
-	return 1 / (1 + math.Exp(-(c.Bias + c.Standing*e.Standing + c.Meaning*e.Meaning + c.Named*e.Named + c.Words*e.Words)))
+	return 1 / (1 + math.Exp(-(c.Bias + c.Standing*e.Standing + c.Meaning*e.Meaning + c.Named*e.Named)))
 }
 
 // The tail of a ranking are the candidates in its places from tailFrom to tailTo, from 0: after

@@ -13,17 +13,17 @@ import (
 func drawnResults(m *ranking.Confidence, n int) (out [][]judgedResult) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range n {
-		e := ranking.Evidence{Standing: rng.Float64(), Meaning: rng.Float64(), Named: rng.Float64(), Words: rng.Float64()}
+		e := ranking.Evidence{Standing: rng.Float64(), Meaning: rng.Float64(), Named: rng.Float64()}
 		out = append(out, []judgedResult{{e, rng.Float64() < m.Of(e)}})
 	}
 	return out
 }
 
 func TestFittingFindsTheModel(t *testing.T) {
-	want := ranking.Confidence{Bias: -3, Standing: 2, Meaning: 1, Named: 0, Words: 3}
+	want := ranking.Confidence{Bias: -3, Standing: 2, Meaning: 1, Named: 3}
 	found := []asked{{set: "a", of: "a", results: drawnResults(&want, 20_000)}}
 	got := fitConfidence(found)
-	for _, d := range []float64{got.Bias - want.Bias, got.Standing - want.Standing, got.Meaning - want.Meaning, got.Named - want.Named, got.Words - want.Words} {
+	for _, d := range []float64{got.Bias - want.Bias, got.Standing - want.Standing, got.Meaning - want.Meaning, got.Named - want.Named} {
 		if math.Abs(d) > 0.35 {
 			t.Fatalf("fitted %+v, drawn by %+v", got, want)
 		}

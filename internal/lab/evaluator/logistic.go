@@ -9,7 +9,7 @@ const (
 )
 
 // evidences are the inputs of a model of confidence, and its bias.
-const evidences = 5
+const evidences = 4
 
 // fitConfidence fits a logistic regression by Newton's method. All sets count the same, and
 // a result by one over its place.
@@ -38,7 +38,7 @@ func fitConfidence(all []asked) ranking.Confidence {
 				for place, r := range results {
 					weight := weight / float64(place+1)
 					e := &r.evidence
-					x := [evidences]float64{1, e.Standing, e.Meaning, e.Named, e.Words}
+					x := [evidences]float64{1, e.Standing, e.Meaning, e.Named}
 					p := l.model.Of(r.evidence)
 					for i := range x {
 						l.gradient[i] += weight * (p - rightness(r)) * x[i]
@@ -64,7 +64,7 @@ type logistic struct {
 }
 
 func confidenceOf(b [evidences]float64) ranking.Confidence {
-	return ranking.Confidence{Bias: b[0], Standing: b[1], Meaning: b[2], Named: b[3], Words: b[4]}
+	return ranking.Confidence{Bias: b[0], Standing: b[1], Meaning: b[2], Named: b[3]}
 }
 
 // solve returns the x with a·x = y, by elimination; a is positive definite.

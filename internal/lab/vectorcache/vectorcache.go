@@ -92,6 +92,14 @@ func (c *Model) EmbedQueries(ctx context.Context, texts []string) ([][]float32, 
 	return c.embed(ctx, kind, texts, q.EmbedQueries)
 }
 
+// Known is the model's, or 1.
+func (c *Model) Known(text string) float32 {
+	if k, ok := c.Model.(embedder.Knower); ok {
+		return k.Known(text)
+	}
+	return 1
+}
+
 func (c *Model) embed(ctx context.Context, kind string, texts []string, model func(context.Context, []string) ([][]float32, error)) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	var missing []string

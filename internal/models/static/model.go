@@ -101,6 +101,23 @@ func (m *Model) Append(dst []float32, text string) []float32 {
 	return appendUnit(dst, s.sums)
 }
 
+// unknownSquare is the square of the length that an unknown word is taken to have: half of the
+// rows' mean. An unknown word is often a name, and says little about the tool.
+const unknownSquare = 1.25
+
+// Known returns how much of the length of a text's vector the model knows, if unknown words are at
+// right angles to all others, from 0 to 1.
+func (m *Model) Known(text string) float32 {
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	_, unknown := m.sum(s, text)
+	if unknown == 0 {
+		return 1
+	}
+	square := squared(s.sums)
+	return float32(math.Sqrt(square / (square + float64(unknown)*unknownSquare)))
+}
+
 // sum adds up the rows of the words of a text, and counts its distinct words.
 func (m *Model) sum(s *scratch, text string) (known, unknown int) {
 	s.features(text)
@@ -155,10 +172,7 @@ func addScaled(sums []float32, numbers string, w float32) {
 
 // appendUnit appends sums at length 1, and nothing if they are all 0.
 func appendUnit(dst, sums []float32) []float32 {
-	var square float64
-	for _, x := range sums {
-		square += float64(x) * float64(x)
-	}
+	square := squared(sums)
 	if square == 0 {
 		return dst
 	}
@@ -168,6 +182,13 @@ func appendUnit(dst, sums []float32) []float32 {
 		dst = append(dst, float32(float64(x)*norm))
 	}
 	return dst
+}
+
+func squared(v []float32) (sum float64) {
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return sum
 }
 
 // scratch is the memory of one call.

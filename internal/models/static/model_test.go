@@ -134,3 +134,11 @@ func TestConcurrentCallsDoNotMeet(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestKnown(t *testing.T) {
+	m := small(t)
+	all, some, less := m.Known("good"), m.Known("good other"), m.Known("good other another")
+	if all != 1 || !(some < 1 && less < some && less > 0) || m.Known("other") != 0 {
+		t.Errorf("known %v, %v with an unknown word, %v with two, %v of nothing else", all, some, less, m.Known("other"))
+	}
+}
