@@ -113,6 +113,7 @@ type interpreter struct {
 	languages   text.Languages
 	sure        text.Sure
 	marker      string // of the documents whose words a word may be read as; empty: of all
+	stem        string // of the words that a word may be read as; empty: any
 	tried       int    // words
 	corrections []schema.Correction
 }
@@ -130,7 +131,10 @@ func (in *interpreter) run(run string, inside bool) string {
 	if first, _ := utf8.DecodeRuneInString(run); inside && unicode.IsUpper(first) && l != "de" {
 		return run
 	}
-	in.marker = ""
+	in.marker, in.stem = "", ""
+	if in.held(Stem, text.Stem(w)) > 0 {
+		in.stem = w
+	}
 	if l != text.English && in.sure[words[0].Script] {
 		in.marker = languageMarker + string(l)
 	}
@@ -140,9 +144,9 @@ func (in *interpreter) run(run string, inside bool) string {
 		}
 	}
 	in.tried++
-	read := in.pieces(w)
-	if read == "" {
-		read = in.nearest(w)
+	read, likely := in.pieces(w)
+	if near, n := in.nearest(w); n > 0 && in.log(n) >= likely {
+		read = near
 	}
 	if read == "" {
 		return run
@@ -151,15 +155,24 @@ func (in *interpreter) run(run string, inside bool) string {
 	return read
 }
 
-// knows reports whether a word needs no reading.
+// log returns the logarithm of the share of the documents that n are.
+func (in *interpreter) log(n int) float64 {
+	return math.Log(float64(n) / float64(in.snapshot.sums[Flat].docs))
+}
+
+// knows reports whether a word needs no reading. A stem that documents hold does not make it a word
+// by itself (creat).
 func (in *interpreter) knows(w *text.Word) bool {
-	if text.StopWord(w.Text) || w.Filler() || in.known(w.Text) || in.known(w.Plain) || in.held(Flat, w.Text) > 0 || in.held(Flat, w.Plain) > 0 || in.held(Stem, text.Stem(w.Plain)) > 0 {
+	if text.StopWord(w.Text) || w.Filler() || in.known(w.Text) || in.known(w.Plain) || in.held(Flat, w.Text) > 0 || in.held(Flat, w.Plain) > 0 {
+		return true
+	}
+	if stem := text.Stem(w.Plain); stem != w.Plain && in.held(Stem, stem) > 0 {
 		return true
 	}
 	a := inquiry{snapshot: in.snapshot, field: Stem, languages: in.languages, sure: in.sure}
 	for _, l := range a.candidates(w) {
 		stem := w.StemIn(l)
-		if in.held(Stem, stem) > 0 || w.FunctionWord(l) {
+		if in.held(Stem, stem) > 0 && in.together(Stem, stem, languageMarker+string(l)) || w.FunctionWord(l) {
 			return true
 		}
 		if l.Compounds() && in.sure[w.Script] {
@@ -188,12 +201,12 @@ func (in *interpreter) held(f Field, term string) (n int) {
 	return n
 }
 
-// together reports whether a document in the language of the word to be read holds another word:
-// words of two languages are often alike by chance.
-func (in *interpreter) together(word string) bool {
+// together reports whether a document in the language of a marker holds a term: terms of two
+// languages are often alike by chance.
+func (in *interpreter) together(f Field, term, marker string) bool {
 	for _, p := range in.snapshot.parts {
-		marked := p.fields[Stem].find(hash(in.marker))
-		for _, posting := range p.fields[Flat].find(hash(word)) {
+		marked := p.fields[Stem].find(hash(marker))
+		for _, posting := range p.fields[f].find(hash(term)) {
 			at := search(marked, posting.slot())
 			if at < len(marked) && marked[at].slot() == posting.slot() && !p.dead.has(posting.slot()) {
 				return true
@@ -204,11 +217,11 @@ func (in *interpreter) together(word string) bool {
 }
 
 // nearest returns the word of the index with the fewest edits, and of several the one in most
-// documents; "" for none. A word of another language than English is read as a word of its
+// documents, and their number; "" for none. A word of another language than English is read as a word of its
 // language, or as one that differs at the end (calendario). The first letter of a short word, and
 // of a word with two edits, is right: a slip is seldom there, and other words often differ there
 // alone.
-func (in *interpreter) nearest(word string) string {
+func (in *interpreter) nearest(word string) (string, int) {
 	first, _ := utf8.DecodeRuneInString(word)
 	edits := 1
 	if utf8.RuneCountInString(word) >= twoEdits {
@@ -222,11 +235,11 @@ func (in *interpreter) nearest(word string) string {
 	for _, p := range in.snapshot.parts {
 		near(p.words, word, edits, func(s string, edits int) {
 			own, _ := utf8.DecodeRuneInString(s)
-			if own != first && (edits > 1 || utf8.RuneCountInString(word) < sureStart) || text.StopWord(s) || text.Filler(s) {
+			if own != first && (edits > 1 || utf8.RuneCountInString(word) < sureStart) || text.StopWord(s) || text.Filler(s) || in.stem != "" && text.Stem(s) != in.stem {
 				return
 			}
 			c := candidate{s, edits, in.held(Flat, s)}
-			if in.marker != "" && !(len(word) >= minRun && strings.HasPrefix(s, word[:len(word)-edits])) && !in.together(s) {
+			if in.marker != "" && !(len(word) >= minRun && strings.HasPrefix(s, word[:len(word)-edits])) && !in.together(Flat, s, in.marker) {
 				return
 			}
 			if c.held > 0 && (best.held == 0 || cmp.Or(cmp.Compare(c.edits, best.edits), cmp.Compare(best.held, c.held), cmp.Compare(c.word, best.word)) < 0) {
@@ -234,15 +247,15 @@ func (in *interpreter) nearest(word string) string {
 			}
 		})
 	}
-	return best.word
+	return best.word, best.held
 }
 
 // pieces returns the words of the index that a word is made of, "" if it is not. Of several
-// divisions it takes the most probable one: the largest product of the shares of documents that
-// hold the words.
-func (in *interpreter) pieces(word string) string {
-	if len(word) < minRun || in.marker != "" {
-		return ""
+// divisions it takes the most probable one, and returns its logarithm: the largest product of the
+// shares of documents that hold the words.
+func (in *interpreter) pieces(word string) (words string, log float64) {
+	if len(word) < minRun || in.marker != "" || in.stem != "" {
+		return "", math.Inf(-1)
 	}
 	type division struct {
 		log  float64
@@ -262,18 +275,19 @@ func (in *interpreter) pieces(word string) string {
 			if n < leastHeld {
 				continue
 			}
-			if log := best[from].log + math.Log(float64(n)/float64(in.snapshot.sums[Flat].docs)); log > best[to].log {
+			if log := best[from].log + in.log(n); log > best[to].log {
 				best[to] = division{log, from}
 			}
 		}
 	}
-	if math.IsInf(best[len(word)].log, -1) {
-		return ""
+	log = best[len(word)].log
+	if math.IsInf(log, -1) {
+		return "", log
 	}
 	var pieces []string
 	for to := len(word); to > 0; to = best[to].from {
 		pieces = append(pieces, word[best[to].from:to])
 	}
 	slices.Reverse(pieces)
-	return strings.Join(pieces, " ")
+	return strings.Join(pieces, " "), log
 }

@@ -42,7 +42,7 @@ func TestNamed(t *testing.T) {
 func TestRead(t *testing.T) {
 	s := named(t, [2]string{"a", "search restaurants near a café"}, [2]string{"b", "search flights near me, all flights"}, [2]string{"b2", "book flights"}, [2]string{"c", "поиск ресторанов"},
 		[2]string{"d", "temperature conversion"}, [2]string{"e", "hidden wombats"}, [2]string{"f", "the kind of have, a better one"},
-		[2]string{"h", "an event in the calendar"}, [2]string{"g", "Liefert die Vorhersage für die nächsten Tage und das Wetter von heute"})
+		[2]string{"h", "an event in the calendar"}, [2]string{"i", "create ach ser"}, [2]string{"j", "delete, ach, ser, del"}, [2]string{"k", "Bu araç hava durumu için bir tahmin ve sıcaklık gösterir"}, [2]string{"g", "Liefert die Vorhersage für die nächsten Tage und das Wetter von heute"})
 	visible := func(slot uint32) bool { return slot != 5 }
 	for query, want := range map[string]string{
 		"serach for restarants nearby": "search for restaurants nearby", // two words; nearby is far from near
@@ -50,7 +50,9 @@ func TestRead(t *testing.T) {
 		"поик ресторнов":               "поиск ресторанов",
 		"cafe":                         "cafe", // known without its accent
 		"searchflights":                "search flights",
-		"crear el evento en el calendario para mañana": "crear el evento en el calendar para mañana",
+		"creat":                        "create", // has its stem
+		"delte":                        "delete", // del is the Turkish stem, and of no Turkish document
+		"crear el evento en el calendario para mañana": "crear el event en el calendar para mañana",
 		"search Flihgts":            "search Flihgts", // a proper name
 		"Serach flights":            "search flights", // begins a sentence
 		"wombatz":                   "wombatz",        // the caller may not see the document
@@ -123,7 +125,7 @@ func TestTheRestIsHeld(t *testing.T) {
 		t.Errorf("scores %v, covered %v, rare %v", scores, covered, rare)
 	}
 	var held []uint32
-	q.Holders(func(slot uint32) { held = append(held, slot) })
+	q.Holders(0, func(slot uint32) { held = append(held, slot) })
 	if !slices.Contains(held, 0) {
 		t.Errorf("%v", held)
 	}
