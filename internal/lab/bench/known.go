@@ -59,7 +59,8 @@ const (
 )
 
 // MeasureKnown imports documents into a toolstream of its own and searches for n names of tools, in
-// each spelling, and for n words that one tool alone has. Names and words are chosen by the
+// each spelling, and for n words that one tool alone has, alone and with the last word of another
+// name. Names and words are chosen by the
 // seed. A tool is right if its name is the same, in whatever case and with whatever separators.
 func MeasureKnown(ctx context.Context, opt Options, n int, seed uint64) (Known, error) {
 	r, out := &run{opt: opt}, Known{Seed: seed}
@@ -197,7 +198,13 @@ func knownKinds(docs map[string]*schema.Document, n int, seed uint64) []kindOfKn
 			kinds[i].items = append(kinds[i].items, knownItem{query, spelt[key]})
 		}
 	}
-	return append(kinds, kindOfKnown{"words of one tool", rareWords(docs, n, rng)})
+	rare := rareWords(docs, n, rng)
+	beside := slices.Clone(rare)
+	for i := range beside {
+		words := strings.Fields(text.Split(docs[spelt[keys[rng.IntN(len(keys))]][0]].Name))
+		beside[i].query += " " + strings.ToLower(words[len(words)-1])
+	}
+	return append(kinds, kindOfKnown{"words of one tool", rare}, kindOfKnown{"with the end of another tool's name", beside})
 }
 
 // rareWords returns words that one tool alone has, one a tool. No other word of the registry has

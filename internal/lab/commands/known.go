@@ -18,7 +18,8 @@ func newKnown(t *program.Terminal) *cobra.Command {
 		Short: "Measure whether tools are found by their names and rare words",
 		Long: `Import documents into a toolstream of this process and a scratch folder, and search for tools
 that a caller knows: by their names as they are, in camel case, in lower case, in words and
-with one slip of the keyboard, and by words that one tool alone has. The result is the share
+with one slip of the keyboard, and by words that one tool alone has, alone and with the last word
+of the name of another tool. The result is the share
 of queries with the right tool first, among three and among ten. --json lists the others.`,
 		Example: `  toolstream-lab known tools.jsonl
   toolstream-lab known openapi/ --queries 1000 --seed 2 --json`,
