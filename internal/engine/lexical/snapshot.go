@@ -49,6 +49,7 @@ func (s *Snapshot) Bytes() int64 {
 			field := &p.fields[f]
 			n += 4*cap(p.lengths[f]) + 8*cap(field.terms) + 4*cap(field.start) + 8*cap(field.list)
 		}
+		n += p.vocabulary.bytes()
 	}
 	return int64(n)
 }

@@ -24,6 +24,17 @@ func newVocabulary(words, names, compounds []string) vocabulary {
 	return vocabulary{words, names, compounds, reversedAll(compounds)}
 }
 
+// bytes returns the memory of the lists.
+func (v *vocabulary) bytes() (n int) {
+	for _, list := range [][]string{v.words, v.names, v.compounds, v.reversed} {
+		n += 16 * cap(list)
+		for _, s := range list {
+			n += len(s)
+		}
+	}
+	return n
+}
+
 // reversedAll returns the reverses of some strings in byte order.
 func reversedAll(list []string) []string {
 	out := make([]string, len(list))
