@@ -65,6 +65,7 @@ func TestVerbs(t *testing.T) {
 		{"which labels are there?", "create label", true},
 		{"take down one of my tweets", "delete tweet", false}, // it does not say
 		{"add or remove a member", "remove member", false},
+		{"get rid of the old folder", "delete folder", false},
 		{"delete my list of guests", "list guests", false}, // as nouns go, list is asked for as well
 		{"delete the guests", "guests of an event: the list", false},
 		{"delete the guests", "weather forecast", false},

@@ -18,7 +18,7 @@ type verb string
 // kinds.
 var verbs = kindsByWord(map[verb]string{
 	"create": "create add new insert make generate register schedule book append post open",
-	"delete": "delete remove clear drop cancel uninstall purge erase unsubscribe destroy",
+	"delete": "delete remove clear drop cancel uninstall purge erase unsubscribe destroy rid",
 	"read":   "get list find search show fetch retrieve read view lookup query check describe display count what which who when where how tell give see browse",
 	"change": "update edit modify change set rename move replace patch reschedule",
 	"send":   "send publish email notify reply share",
