@@ -31,9 +31,9 @@ refer to each other are read together. Unchanged documents cost nothing. Ends wi
 file, line and reason of each rejection.
 
 A tool that belongs to another provider, or that a source lists, is rejected, unless
---take-over is given.
+--take-over is given. If two files have other content under one id, the second is rejected.
 --sync deletes the tools that the imported providers had before and that the import
-lacks; --sync --dry-run lists them.
+lacks; --sync --dry-run lists them. Import all the files of a provider together.
 
 Exit code 0: all accepted; 3: some documents were rejected or are dead letters.`,
 		Example: `  toolstream import openapi.yaml

@@ -115,6 +115,23 @@ func TestImportSync(t *testing.T) {
 	}
 }
 
+// No file of an import replaces a document of another one, new or known, and a dry run says so.
+func TestImportNamesBothFilesOfAnID(t *testing.T) {
+	server, bus := ingesting(t)
+	texts := []string{
+		enveloped("one", "mail", plainTool), enveloped("one", "mail", `{"name":"b"}`) + enveloped("two", "mail", plainTool), enveloped("one", "mail", plainTool),
+	}
+	for _, flags := range [][]string{{"--dry-run"}, nil, {"--sync", "--take-over"}} {
+		s, code := imports(t, server, texts, flags...)
+		if code != program.Partly || s.Accepted+s.Unchanged != 3 || s.Rejected != 1 || s.Deleted != 0 || s.Errors[0].ID != "one" || !strings.HasSuffix(s.Errors[0].Source, "b.jsonl") || !strings.Contains(s.Errors[0].Reason, "a.jsonl") {
+			t.Errorf("%q: exit code %d: %+v", flags, code, s)
+		}
+	}
+	if n := len(bus.Published(events.ToolsRaw)); n != 2 {
+		t.Errorf("%d changes", n)
+	}
+}
+
 // An import with another --provider takes no tools from their provider unasked.
 func TestImportTakeOver(t *testing.T) {
 	server, bus := ingesting(t)

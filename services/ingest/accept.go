@@ -22,15 +22,17 @@ import (
 
 // Options apply to all items of one call.
 type Options struct {
-	TakeOver bool      // a tool that belongs to another provider may change hands
-	UpTo     uint64    // deletes apply only to entities with at most this revision; 0: to any
-	Amends   uint64    // revision of the change that an item replaces: an item with another document is stale if a newer change is known
-	Source   string    // the source that the items were read from; empty: they were sent
-	Endpoint string    // of the source, as source.Spec.Endpoint has it
-	Seen     time.Time // when the change was seen at a crawled source; zero: it was sent
+	TakeOver    bool      // a tool that belongs to another provider may change hands
+	UpTo        uint64    // deletes apply only to entities with at most this revision; 0: to any
+	Amends      uint64    // revision of the change that an item replaces: an item with another document is stale if a newer change is known
+	ImportStart uint64    // revision: entities that an earlier batch sent since then keep their content; 0: all may change
+	Source      string    // the source that the items were read from; empty: they were sent
+	Endpoint    string    // of the source, as source.Spec.Endpoint has it
+	Seen        time.Time // when the change was seen at a crawled source; zero: it was sent
 
 	event   *events.Event // that brought the items
 	version uint64        // source version of items without their own
+	start   uint64        // revision above all from before the batch of the items; 0: they came without one
 }
 
 // Accept decides on the items, publishes the new ones on the bus and returns one outcome

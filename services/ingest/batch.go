@@ -32,6 +32,7 @@ type batchInput struct {
 	TakeOver  bool   `query:"take_over" doc:"Accept tools of another provider or of a source, and change their owner."`
 	Sync      bool   `query:"sync" doc:"Delete the tools of the batch's providers that it does not hold. Nothing is deleted if an item without an id was rejected."`
 	Format    string `query:"format" doc:"Format of the document; recognised by default."`
+	Import    uint64 `query:"import_start" doc:"Summary's start of the first batch of the import: other content under an id that a batch sent since is rejected (given_before)."`
 	Source    string `query:"source" doc:"File name or address of the body, to recognise the format and the provider."`
 	AnswerAll bool   `query:"answer_all" doc:"Answer every tool that is not rejected, for clients that read while they send."`
 }
@@ -62,7 +63,7 @@ func (h *handlers) batch(ctx context.Context, in *batchInput) (*huma.StreamRespo
 		if rw, ok := hc.BodyWriter().(http.ResponseWriter); ok {
 			w.controller = http.NewResponseController(rw)
 		}
-		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver}), out: w}
+		c := &chunks{s: h.s, ctx: hc.Context(), batch: h.s.newBatch(t, in.Provider, in.Sync, Options{TakeOver: in.TakeOver, ImportStart: in.Import}), out: w}
 		c.batch.answerAll = in.AnswerAll
 		if err := c.finish(c.read(hc, in)); err != nil {
 			writeProblem(h.api, hc, err)

@@ -399,3 +399,31 @@ func TestBatchSaysThatItEndedEarly(t *testing.T) {
 		t.Errorf("%d answers, %+v", len(out), summary)
 	}
 }
+
+// A batch does not replace a document that an earlier batch of its import sent, be it new or known. It
+// replaces earlier documents, and its own.
+func TestBatchesOfAnImportKeepWhatTheyGave(t *testing.T) {
+	s := serve(t, Config{})
+	line := func(id, text string, more string) string {
+		return `{"id":"` + id + `"` + more + `,"document":{"name":"` + id + `","description":"` + text + `"}}` + "\n"
+	}
+	first := line("a", "One.", "") + line("b", "One.", "")
+	second := line("a", "Two.", "") + line("a", "One.", "") + line("a", "Three.", "") + line("c", "Two.", "") + line("c", "Three.", "")
+	wanted := func(query, body, want string) *Summary {
+		t.Helper()
+		out, summary := s.batch(query, body, "Content-Type", ndjson).lines(t)
+		if got := states(out); got != want {
+			t.Errorf("%s, want %s: %+v", got, want, out)
+		}
+		return summary
+	}
+	for n, before := range []string{"accepted accepted", "unchanged unchanged"} {
+		since := fmt.Sprintf("?import_start=%d", wanted("", first, before).Start)
+		c := "superseded accepted"
+		wanted(since, second, "rejected unchanged rejected "+c)
+		wanted(since, line("b", "Two.", fmt.Sprintf(`,"source_version":%d`, 2*n+1))+`{"id":"a","op":"delete"}`+"\n", "accepted accepted")
+		wanted(since, line("a", "Two.", ""), "accepted")
+		wanted(since, line("a", "One.", ""), "rejected")
+		wanted("", line("b", "One.", fmt.Sprintf(`,"source_version":%d`, 2*n+2))+line("a", "One.", ""), "accepted accepted")
+	}
+}

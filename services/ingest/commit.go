@@ -76,8 +76,12 @@ func (c *committer) commit(writes []*write) error {
 		}
 		again := g.again(changes)
 		for _, ch := range g.repeated {
-			if !again[ch] {
+			switch {
+			case again[ch]:
+			case ch.Event != nil:
 				c.replica.table.putEvent(ch.key, eventTimeOf(ch.Event))
+			default:
+				c.replica.table.putSent(ch.key, ch.opts.ImportStart, c.replica.clock.Next())
 			}
 		}
 		changes = slices.DeleteFunc(changes, func(ch *change) bool { return !again[ch] })

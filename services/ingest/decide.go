@@ -13,7 +13,7 @@ import (
 type group struct {
 	accepted []*change
 	latest   map[string]*change // the newest accepted change of each key
-	repeated []*change          // of events without a new document
+	repeated []*change          // of events and batches, without a new document
 	refused  map[string]*change // the change of each key that the bus has refused for good
 	grown    map[string]tally   // additions of the accepted changes to the tallies, by tenant
 }
@@ -58,7 +58,7 @@ func (c *committer) decideChange(g *group, ch *change) {
 	}
 	state, reason := stateOf(old, there, before == nil && !uncertain.IsZero(), ch)
 	ch.answer(state, reason, old)
-	if state == Unchanged && ch.Event != nil {
+	if state == Unchanged && (ch.Event != nil || ch.opts.start != 0 && !ch.deletes()) {
 		g.repeated = append(g.repeated, ch)
 	}
 	if state != Accepted {
@@ -171,6 +171,8 @@ func stateOf(old record, there, uncertain bool, c *change) (State, string) {
 		return Stale, ReasonStale
 	case versioned && c.Source < old.Source, !versioned && next.event.before(old.event):
 		return Stale, ReasonStale
+	case c.clashes(old, next):
+		return Rejected, ReasonGiven
 	case c.changesOwner(old) && !c.opts.TakeOver, c.leavesSource(old) && !c.opts.TakeOver && c.opts.Amends == 0:
 		return Rejected, ReasonOwned
 	case c.changesOwner(old), versioned && c.Source > old.Source:
@@ -185,6 +187,14 @@ func stateOf(old record, there, uncertain bool, c *change) (State, string) {
 		return Unchanged, ""
 	}
 	return Accepted, ""
+}
+
+// clashes reports whether an earlier batch of the same import gave the entity other content. A
+// source version says which of them is newer, and a delete is intended.
+func (c *change) clashes(old, next record) bool {
+	given := old.given()
+	return c.opts.ImportStart != 0 && c.opts.ImportStart < given && given < c.opts.start && c.Source == 0 &&
+		!c.deletes() && !old.deleted && next.fingerprint != old.fingerprint
 }
 
 // quarantineState decides on a release or a hold. If an earlier commit ended without an
@@ -226,6 +236,8 @@ func (c *change) answer(state State, reason string, old record) {
 	switch {
 	case reason == ReasonConflict:
 		o.Detail = "version reused with different content"
+	case reason == ReasonGiven:
+		o.Detail = "the id was sent with other content after import_start"
 	case reason == ReasonChanged:
 		o.reject(changedSince())
 	case reason == ReasonOwned && c.leavesSource(old) && !c.changesOwner(old):

@@ -25,6 +25,7 @@ const (
 	ReasonTenant    = "tenant_mismatch" // the document names another tenant than the credential
 	ReasonEmpty     = "empty_document"  // nothing to index
 	ReasonOwned     = "other_provider"  // the tool belongs to another provider or to a source, and the call does not take tools over
+	ReasonGiven     = "given_before"    // an earlier batch of the import gave the id other content
 	ReasonLimit     = "over_limit"      // the tenant has as many tools and providers as it may have
 	ReasonNotFound  = "not_found"       // a delete or a release of a missing entity
 	ReasonChanged   = "changed_since"   // the document to release is not the newest one

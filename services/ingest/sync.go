@@ -95,7 +95,9 @@ func (b *batch) Accept(ctx context.Context, items []formats.Item) ([]Outcome, er
 	if err := b.setStart(ctx); err != nil {
 		return nil, err
 	}
-	outcomes, err := b.s.Accept(ctx, b.tenant, items, b.opts)
+	opts := b.opts
+	opts.start = b.start
+	outcomes, err := b.s.Accept(ctx, b.tenant, items, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type record struct {
 	released    unique.Handle[string] // hash of the document that was let out of quarantine; zero: none was
 	from        unique.Handle[origin] // zero: it was sent
 	first       uint64                // revision under which the entity came
+	sent        uint64                // revision of its return in a batch, unchanged; known until the process ends
 	offset      uint64                // its offset on the bus; 0: not read yet
 	partition   int
 	event       *eventTime // of the newest event that reached the entity; nil: no event with a time did
@@ -223,6 +224,20 @@ func (t *table) putEvent(key string, e *eventTime) {
 		t.records[key] = r
 	}
 }
+
+// putSent remembers that a batch had the known content of key, unless an earlier batch of the
+// import that began at importStart had it.
+func (t *table) putSent(key string, importStart, revision uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r, there := t.records[key]; there && (importStart == 0 || r.given() <= importStart) {
+		r.sent = revision
+		t.records[key] = r
+	}
+}
+
+// given returns the revision of the last time that the content of r was sent, as far as it is known.
+func (r record) given() uint64 { return max(r.Revision, r.sent) }
 
 // putUncertain remembers that a version of key may or may not be on the bus.
 func (t *table) putUncertain(key string, v schema.Version) {

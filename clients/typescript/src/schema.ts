@@ -7340,6 +7340,8 @@ export interface operations {
                 sync?: boolean;
                 /** @description Format of the document; recognised by default. */
                 format?: string;
+                /** @description Summary's start of the first batch of the import: other content under an id that a batch sent since is rejected (given_before). */
+                import_start?: number;
                 /** @description File name or address of the body, to recognise the format and the provider. */
                 source?: string;
                 /** @description Answer every tool that is not rejected, for clients that read while they send. */

@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,7 +50,8 @@ func Run(ctx context.Context, t *program.Terminal, server *client.Client, paths 
 	o.Format = cmp.Or(o.Format, formats.Auto)
 	i := newImporter(t, server, o, all)
 	defer i.progress.Close()
-	for _, src := range all {
+	for n, src := range all {
+		i.at = uint32(n)
 		if err := i.one(ctx, src); err != nil {
 			switch {
 			case ctx.Err() != nil && o.DryRun:
@@ -56,7 +59,7 @@ func Run(ctx context.Context, t *program.Terminal, server *client.Client, paths 
 			case ctx.Err() != nil:
 				err = errInterrupted
 			}
-			return nil, fmt.Errorf("%s: %w (%d accepted and %d unchanged until then)", cmp.Or(src.Name, "standard input"), err, i.summary.Accepted, i.summary.Unchanged)
+			return nil, fmt.Errorf("%s: %w (%d accepted and %d unchanged until then)", src.title(), err, i.summary.Accepted, i.summary.Unchanged)
 		}
 	}
 	if o.Sync {
@@ -85,12 +88,23 @@ type importer struct {
 	progress *program.Progress
 	summary  Summary
 
+	sources []Source
+	at      uint32           // index of the source that is being imported
+	given   map[uint64]given // by the hash of kind and id; empty with one source
+	seed    maphash.Seed
+
 	changes   []change        // accepted, or known already, in order
 	keep      []string        // ids of the sent tools, including rejected ones
 	providers map[string]bool // of the tools that were sent
 	lost      bool            // something was rejected without an id: it may be any tool
 	start     uint64          // revision: everything from before the import has a lower one
 	cost      *standardizer.Estimator
+}
+
+// given says which source gave an entity.
+type given struct {
+	source  uint32
+	content uint64 // hash, in a dry run
 }
 
 // change is an accepted change on its way to the index.
@@ -109,7 +123,8 @@ func newImporter(t *program.Terminal, server *client.Client, o Options, all []So
 		}
 		size += s.Size
 	}
-	i := &importer{term: t, server: server, options: o, progress: t.Progress("importing", size, true), providers: map[string]bool{}}
+	i := &importer{term: t, server: server, options: o, progress: t.Progress("importing", size, true), providers: map[string]bool{},
+		sources: all, given: map[uint64]given{}, seed: maphash.MakeSeed()}
 	if o.Provider != "" {
 		i.providers[o.Provider] = true
 	}
@@ -135,7 +150,7 @@ func (i *importer) one(ctx context.Context, src Source) error {
 
 // check reads a source as the server would, without sending it.
 func (i *importer) check(ctx context.Context, r io.Reader, src Source) error {
-	opt := formats.Options{Source: src.Name, Provider: i.options.Provider, Format: i.options.Format}
+	opt := formats.Options{Source: src.address(), Provider: i.options.Provider, Format: i.options.Format}
 	for item, problem := range formats.Read(r, opt) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -145,6 +160,11 @@ func (i *importer) check(ctx context.Context, r io.Reader, src Source) error {
 			reason.Source, reason.Line = "", 0
 			i.sent("", problem.ID, "", true)
 			i.summary.failed(src.Name, problem.Line, problem.ID, reason.Error())
+			continue
+		}
+		if place := i.clash(item); place != "" {
+			i.sent(item.Kind, item.ID, "", true)
+			i.summary.failed(src.Name, item.Line, item.ID, givenBy(place))
 			continue
 		}
 		i.sent(item.Kind, item.ID, item.Provider, false)
@@ -157,6 +177,36 @@ func (i *importer) check(ctx context.Context, r io.Reader, src Source) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// clash returns the title of another source that gave the id of an item other content, or "". As at
+// the server, later documents of the same source, deletes and source versions replace it.
+func (i *importer) clash(item formats.Item) (place string) {
+	if len(i.sources) == 1 {
+		return ""
+	}
+	key := i.key(item.Kind, item.ID)
+	if item.Delete {
+		delete(i.given, key)
+		return ""
+	}
+	content := maphash.String(i.seed, item.Hash+"\x00"+item.Provider+"\x00"+item.Format)
+	switch before, twice := i.given[key]; {
+	case !twice || before.source == i.at || item.SourceVersion != 0:
+		i.given[key] = given{i.at, content}
+	case before.content != content:
+		return i.sources[before.source].title()
+	}
+	return ""
+}
+
+func (i *importer) key(kind schema.Kind, id string) uint64 {
+	return maphash.String(i.seed, string(cmp.Or(kind, schema.KindTool))+"\x00"+id)
+}
+
+// givenBy is the reason of a rejection for an id that another source has given.
+func givenBy(place string) string {
+	return "the id is of " + place + ", with other content: rename one of them, or import one with another --provider"
 }
 
 // described returns an item with the document that the rules make of it.
@@ -184,7 +234,10 @@ func described(item formats.Item) Document {
 
 func (i *importer) send(ctx context.Context, r io.Reader, src Source) error {
 	query := url.Values{"answer_all": {"true"}}
-	for name, value := range map[string]string{"source": src.Name, "provider": i.options.Provider, "format": i.options.Format} {
+	if i.start != 0 {
+		query.Set("import_start", strconv.FormatUint(i.start, 10))
+	}
+	for name, value := range map[string]string{"source": src.address(), "provider": i.options.Provider, "format": i.options.Format} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -246,6 +299,11 @@ func (i *importer) count(src Source, o ingest.Outcome) {
 	if o.TakenFrom != "" {
 		i.summary.TakenOver++
 	}
+	key := i.key(o.Kind, o.ID)
+	before, twice := i.given[key]
+	if len(i.sources) > 1 && (o.State == ingest.Accepted || o.State == ingest.Unchanged && !twice) {
+		i.given[key] = given{source: i.at}
+	}
 	switch o.State {
 	case ingest.Accepted:
 		i.summary.Accepted++
@@ -258,7 +316,11 @@ func (i *importer) count(src Source, o ingest.Outcome) {
 	case ingest.Stale:
 		i.summary.Stale++
 	default:
-		i.summary.failed(src.Name, o.Line, o.ID, whyRejected(o))
+		reason := whyRejected(o)
+		if twice && o.Reason == ingest.ReasonGiven {
+			reason = givenBy(i.sources[before.source].title())
+		}
+		i.summary.failed(src.Name, o.Line, o.ID, reason)
 	}
 }
 

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,24 @@ import (
 
 // Source is one file, URL or stream of an import.
 type Source struct {
-	Name string // in messages; its base name is the default provider; empty for standard input
+	Name string // in messages; the default provider is made of it; empty for standard input
 	Size int64  // in bytes, 0 if unknown
 	Open func(context.Context) (io.ReadCloser, error)
+}
+
+// title names s in messages.
+func (s *Source) title() string { return cmp.Or(s.Name, "standard input") }
+
+// address returns the name of s with all its folders, so that the provider does not depend on
+// the folder that an import is started in.
+func (s *Source) address() string {
+	if s.Name == "" || strings.Contains(s.Name, "://") {
+		return s.Name
+	}
+	if path, err := filepath.Abs(s.Name); err == nil {
+		return path
+	}
+	return s.Name
 }
 
 // Expand returns the sources that arguments name, in their order: files, folders, globs, URLs,

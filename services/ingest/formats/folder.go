@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -176,6 +177,9 @@ func (f *folder) document(name string) {
 		return !s.done
 	})
 	inner.seen, inner.given = s.seen, s.given
+	if vague[slug(inner.base)] {
+		inner.base = cmp.Or(s.base, inner.base)
+	}
 	inner.container(bufio.NewReaderSize(inner.in, sniff))
 	s.given = inner.given
 }

@@ -298,6 +298,29 @@ func TestMadeIDs(t *testing.T) {
 	}
 }
 
+func TestAVagueNameGivesWayToTheFolder(t *testing.T) {
+	for source, want := range map[string]string{
+		"servers/alpha/Tools.json": "alpha", "shop/api/v1/openapi.yaml.gz": "shop", `C:\git\Sky Tools\index.json`: "sky-tools",
+		"https://orders.example.com/api/v2/openapi.json?x=a/b": "orders.example.com", "https://x.org/pets/.well-known/openapi.json": "pets",
+		"api/v1.yaml": "v1", "openapi.json": "openapi", "./docs/openapi.json": "openapi", "/tools/tools.json": "tools", "": "",
+	} {
+		if got := sourceName(source); got != want {
+			t.Errorf("%q: have %q, want %q", source, got, want)
+		}
+	}
+	api := func(title string) string {
+		return `{"openapi":"3.1.0","info":{"title":"` + title + `"},"paths":{"/a":{"get":{}}}}`
+	}
+	runParsing(t, []parsing{
+		{"a title that frameworks give", api("FastAPI"), Options{Source: "orders/openapi.json"}, []string{"tool openapi orders/GET /a [orders] GET /a"}},
+		{"with the file's name", api("OpenAPI definition"), Options{Source: "orders.json"}, []string{"tool openapi orders/GET /a [orders] GET /a"}},
+		{"without a better name", api("FastAPI"), Options{Source: "openapi.json"}, []string{"tool openapi fastapi/GET /a [fastapi] GET /a"}},
+		{"a title", api("Pets"), Options{Source: "orders/openapi.json"}, []string{"tool openapi pets/GET /a [pets] GET /a"}},
+		{"in an archive", tarred(t, "openapi.json", api("FastAPI"), "b/openapi.json", api("FastAPI")), Options{Source: "orders/openapi.json"},
+			[]string{"tool openapi orders/GET /a [orders] GET /a", "tool openapi b/GET /a [b] GET /a"}},
+	})
+}
+
 func TestSidecars(t *testing.T) {
 	for name, want := range map[string]bool{
 		"set/queries.jsonl": true, "folds.jsonl.gz": true, "standardized.jsonl": true, "hard_negatives.jsonl": true,

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -84,6 +85,38 @@ func ownerID(name string) string {
 		return id
 	}
 	return slug(name)
+}
+
+// vague are names of files, folders and collections, as slugs, that do not say whose tools they
+// hold: names of formats and of parts of a project, and the default titles of frameworks.
+var vague = map[string]bool{
+	"api": true, "apis": true, "api-docs": true, "api-documentation": true, "doc": true, "docs": true, "fastapi": true,
+	"functions": true, "index": true, "main": true, "my-api": true, "new-collection": true, "openapi": true,
+	"openapi-definition": true, "schema": true, "schemas": true, "server": true, "spec": true, "specs": true, "src": true,
+	"swagger": true, "tool": true, "tools": true, "tools-list": true, "untitled": true,
+}
+
+var versionFolder = regexp.MustCompile(`^v\d+(-\d+)*$`)
+
+// sourceName returns the name that a file name or URL suggests for the owner of its tools: its
+// base name; if that is vague, its nearest folder, or the host, whose name is neither vague nor
+// a version. It returns "" where the source has no name.
+func sourceName(source string) string {
+	base := baseName(source)
+	if !vague[slug(base)] {
+		return base
+	}
+	source, _, _ = strings.Cut(source, "#")
+	if _, rest, isURL := strings.Cut(source, "://"); isURL {
+		source, _, _ = strings.Cut(rest, "?")
+	}
+	for dir := path.Dir(strings.ReplaceAll(source, `\`, "/")); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		folder := path.Base(dir)
+		if name := slug(folder); name != "" && !vague[name] && !versionFolder.MatchString(name) && folder[0] != '.' {
+			return ownerID(folder)
+		}
+	}
+	return base
 }
 
 // baseName returns the last part of a file name or URL without its extensions,

@@ -30,7 +30,7 @@ func newSession(opt Options, in io.Reader, yield func(Item, *Problem) bool) *ses
 	piece := int64(opt.Limits.File)
 	return &session{
 		opt: opt, in: &input{r: in, left: opt.Limits.Stream, piece: piece, max: piece, over: errTooMuch},
-		base: baseName(opt.Source), yield: yield, seen: map[identity]string{},
+		base: sourceName(opt.Source), yield: yield, seen: map[identity]string{},
 	}
 }
 
@@ -126,11 +126,14 @@ type origin struct {
 }
 
 // provider is the owner that the caller names, the envelope, the document, or
-// for files with several tools the file's name.
+// for files with several tools the file's name, also instead of a vague name in the document.
 func (s *session) provider(o origin) (string, *Problem) {
-	provider := cmp.Or(s.opt.Provider, o.provider, o.own)
-	if provider == "" && o.several && !o.wrapped {
-		provider = s.base
+	provider := cmp.Or(s.opt.Provider, o.provider)
+	if provider == "" {
+		provider = o.own
+		if o.several && !o.wrapped && (provider == "" || vague[slug(provider)] && s.base != "" && !vague[slug(s.base)]) {
+			provider = s.base
+		}
 	}
 	if s.opt.Below != "" {
 		provider = strings.TrimSuffix(s.opt.Below+"/"+provider, "/")
