@@ -90,6 +90,10 @@ func (s *session) recognised(n node, h head, several bool) {
 		splitList(s, n, h, l)
 		return
 	}
+	if tools := s.collection(n); len(tools) > 0 {
+		splitCollection(s, n, h, tools)
+		return
+	}
 	if why := foreign(m); why != "" && s.opt.forced() == "" && recognise(m) == tooldoc.JSON {
 		s.refuse(h, n.path, NotATool, why)
 		return

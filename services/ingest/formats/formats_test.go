@@ -110,6 +110,29 @@ func TestListsOfTools(t *testing.T) {
 	})
 }
 
+func TestCollections(t *testing.T) {
+	a, b := `{"name":"a","description":"A.","inputSchema":{}}`, `{"name":"b","description":"B."}`
+	keyed := `{"description":"Reads it.","parameters":{"type":"object"}}`
+	runParsing(t, []parsing{
+		{"servers in an array", `[{"name":"x","tools":[` + a + `]},{"name":"y","tools":[` + a + `]}]`, Options{}, []string{"tool mcp x/a [x] a", "tool mcp y/a [y] a"}},
+		{"servers in a member", `{"servers":[{"name":"X Y","tools":[` + a + "," + b + `]},{"name":"z","tools":[` + b + `]}]}`, Options{}, []string{"tool mcp x-y/a [x-y] a", "tool mcp x-y/b [x-y] b", "tool mcp z/b [z] b"}},
+		{"servers by name", `{"x":{"tools":[` + a + `]},"y":{"tools":[` + a + `]}}`, Options{}, []string{"tool mcp x/a [x] a", "tool mcp y/a [y] a"}},
+		{"one server by name", `{"servers":{"x":{"tools":{"a":` + keyed + `}}}}`, Options{}, []string{"tool function x/a [x] a"}},
+		{"servers with groups of tools", `[{"name":"X Y","description":"x","config":{"mcpServers":{"x":{"command":"uvx"}}},"tools":{"x":{"server_name":"x","tools":[` + a + "," + b + `]}}}]`, Options{}, []string{"tool mcp x/a [x] a", "tool mcp x/b [x] b"}},
+		{"a map of tools", `{"a":` + keyed + `,"b":` + keyed + `,"c":{"description":"Pings."},"version":1}`, Options{Source: "sky.json"}, []string{"tool function sky/a [sky] a", "tool function sky/b [sky] b", "tool mcp sky/c [sky] c"}},
+		{"rows", `[{"server":"x","tool":` + a + `},{"server":"y","tool":"a","description":"A.","inputSchema":{}},{"server":"z","name":"a","inputSchema":{}}]`, Options{Source: "all.json"}, []string{"tool mcp x/a [x] a", "tool mcp y/a [y] a", "tool mcp z/a [z] a"}},
+		{"rows in a list", `{"tools":[{"server":"x","tool":` + a + `},{"name":"y","tools":[` + a + `]}]}`, Options{Source: "all.json"}, []string{"tool mcp x/a [x] a", "tool mcp y/a [y] a"}},
+		{"several for one id", `{"servers":[{"name":"x","tools":[` + a + "," + b + `]}]}`, Options{ID: "one"}, []string{"! more than one tool"}},
+		{"a broken tool of several", `{"x":{"tools":[` + a + `,{"name":"c","inputSchema":7},{"description":"C."},7]},"y":{"tools":[` + a + `]}}`, Options{}, []string{"tool mcp x/a [x] a", "tool mcp y/a [y] a", "! wrong type /x/tools/1/inputSchema", "! required /x/tools/2/name", "! not a tool /x/tools/3"}},
+		{"a VS Code extension", `{"name":"chat","engines":{"vscode":"1"},"contributes":{"languageModelTools":[{"name":"a","modelDescription":"A.","inputSchema":{}},{"name":"b","modelDescription":"B."}]}}`, Options{}, []string{"tool mcp chat/a [chat] a", "tool function chat/b [chat] b"}},
+		{"parameters that look like tools", `{"name":"p","description":"P.","parameters":{"a":` + keyed + `,"b":` + keyed + `}}`, Options{}, []string{"tool json p [] p"}},
+	})
+	items, _ := Parse([]byte(`{"servers":[{"name":"x","tools":[{"name":"a","inputSchema":{"b":1,"a":2}}]}]}`), Options{})
+	if len(items) != 1 || items[0].Path != "/servers/0/tools/0" || string(items[0].Raw) != `{"name":"a","inputSchema":{"b":1,"a":2}}` {
+		t.Errorf("%+v", items)
+	}
+}
+
 func TestEnvelopes(t *testing.T) {
 	runParsing(t, []parsing{
 		{"of a data set", `{"id":"t/1","provider":"g","documentation":{"name":"a","inputSchema":{}}}`, Options{}, []string{"tool mcp t/1 [g] a"}},

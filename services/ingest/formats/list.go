@@ -2,6 +2,7 @@ package formats
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/tooldoc"
@@ -14,9 +15,14 @@ type list struct {
 	owner string
 }
 
+// listKeys are the members that list tools.
+var listKeys = []string{"tools", "functions", "functionDeclarations", "function_declarations", "api_list"}
+
+func isListKey(key string) bool { return slices.Contains(listKeys, key) }
+
 // isList recognises lists of tools.
 func isList(m map[string]any) (list, bool) {
-	for _, key := range []string{"tools", "functions", "functionDeclarations", "function_declarations", "api_list"} {
+	for _, key := range listKeys {
 		tools, ok := m[key].([]any)
 		if ok && (len(tools) == 0 || isObject(tools[0])) {
 			return list{key, ownerID(collection(m))}, true
@@ -65,6 +71,10 @@ func splitList(s *session, n node, h head, l list) {
 func readListed(s *session, n node, h head, l list) {
 	if inner, ok := isList(n.object()); ok && !has(n.object(), "name") { // Gemini lists lists
 		splitList(s, n, h, inner)
+		return
+	}
+	if tools := s.collection(n); len(tools) > 0 {
+		splitCollection(s, n, h, tools)
 		return
 	}
 	format := s.format(n.object())

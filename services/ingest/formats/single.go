@@ -64,6 +64,9 @@ func readSingle(s *session, n node, h head, format string, several bool) {
 	if !h.wrapped && format == tooldoc.RapidAPI {
 		o.own = ownerID(str(m, "tool_name"))
 	}
+	if !h.wrapped && (format == tooldoc.MCP || format == tooldoc.Function) {
+		o.own = rowOwner(m)
+	}
 	if format == tooldoc.OpenAPI {
 		o.local = endpoint(m)
 	}
