@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
@@ -149,6 +150,40 @@ func rowOwner(m map[string]any) string { return ownerID(str(m, "server", "server
 // isSchemaKey reports members that describe parameters and results, not tools.
 func isSchemaKey(key string) bool {
 	return isData(key) || isMap(key) || slices.Contains([]string{"inputSchema", "input_schema", "outputSchema", "parameters", "schema", "items"}, key)
+}
+
+// unreadTools returns the JSON pointer to a list or map of two or more objects that look like
+// tools without a schema, "" if a value has none.
+func unreadTools(v any, at string) string {
+	n, found := 0, ""
+	switch v := v.(type) {
+	case []any:
+		for i, e := range v {
+			if m, _ := e.(map[string]any); str(m, "name", "id", "title") != "" && takesArguments(m) {
+				n++
+			}
+			found = cmp.Or(found, unreadTools(e, at+"/"+strconv.Itoa(i)))
+		}
+	case map[string]any:
+		for _, k := range jsondoc.Keys(v) {
+			if isSchemaKey(k) {
+				continue
+			}
+			if m, _ := v[k].(map[string]any); takesArguments(m) {
+				n++
+			}
+			found = cmp.Or(found, unreadTools(v[k], jsondoc.Pointer(at, k)))
+		}
+	}
+	if n > 1 {
+		return at
+	}
+	return found
+}
+
+// takesArguments reports whether an object has a description and arguments or an HTTP method.
+func takesArguments(m map[string]any) bool {
+	return str(m, "description") != "" && has(m, "parameters", "params", "args", "arguments", "inputs", "method", "httpMethod")
 }
 
 // splitCollection reads each tool of a collection.

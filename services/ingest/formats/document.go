@@ -106,6 +106,12 @@ func (s *session) recognised(n node, h head, several bool) {
 	if format == tooldoc.JSON && IsProvidersFile(s.opt.Source) && !h.wrapped {
 		format = tooldoc.Provider
 	}
+	if format == tooldoc.JSON {
+		if at := unreadTools(m, n.path); at != "" {
+			s.refuse(h, at, NotATool, "several tools in a form that is not known: import them as an array, or as MCP's tools/list has them")
+			return
+		}
+	}
 	readSingle(s, n, h, format, several)
 }
 

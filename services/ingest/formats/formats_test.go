@@ -125,6 +125,9 @@ func TestCollections(t *testing.T) {
 		{"several for one id", `{"servers":[{"name":"x","tools":[` + a + "," + b + `]}]}`, Options{ID: "one"}, []string{"! more than one tool"}},
 		{"a broken tool of several", `{"x":{"tools":[` + a + `,{"name":"c","inputSchema":7},{"description":"C."},7]},"y":{"tools":[` + a + `]}}`, Options{}, []string{"tool mcp x/a [x] a", "tool mcp y/a [y] a", "! wrong type /x/tools/1/inputSchema", "! required /x/tools/2/name", "! not a tool /x/tools/3"}},
 		{"a VS Code extension", `{"name":"chat","engines":{"vscode":"1"},"contributes":{"languageModelTools":[{"name":"a","modelDescription":"A.","inputSchema":{}},{"name":"b","modelDescription":"B."}]}}`, Options{}, []string{"tool mcp chat/a [chat] a", "tool function chat/b [chat] b"}},
+		{"tools without schemas", `{"name":"cli","commands":[{"name":"a","description":"A.","args":["x"]},{"name":"b","description":"B.","args":[]}]}`, Options{}, []string{"! not a tool /commands"}},
+		{"methods by name", `{"name":"api","resources":{"methods":{"a":{"description":"A.","httpMethod":"GET"},"b":{"description":"B.","httpMethod":"GET"}}}}`, Options{}, []string{"! not a tool /resources/methods"}},
+		{"a tool with one example of a call", `{"name":"a","description":"A.","usage":[{"name":"b","description":"B.","args":["x"]}]}`, Options{}, []string{"tool json a [] a"}},
 		{"parameters that look like tools", `{"name":"p","description":"P.","parameters":{"a":` + keyed + `,"b":` + keyed + `}}`, Options{}, []string{"tool json p [] p"}},
 	})
 	items, _ := Parse([]byte(`{"servers":[{"name":"x","tools":[{"name":"a","inputSchema":{"b":1,"a":2}}]}]}`), Options{})
