@@ -53,15 +53,22 @@ func splitOpenAPI(s *session, n node, h head) {
 		a.base = base
 	}
 	operations, refused := operationsOf(s, a, n.path+"/paths")
-	switch {
-	case len(operations) == 0 && !refused:
-		s.problem(&Problem{Path: n.path + "/paths", Reason: jsondoc.Empty, Detail: "the document has no operations"})
-		return
-	case len(operations) > 1 && s.identified(h):
-		s.refuse(h, n.path+"/paths", SeveralTools, oneID)
+	if len(operations) == 0 && refused {
 		return
 	}
-	o := origin{head: h, own: slug(str(info, "title")), several: true}
+	s.operations(a, operations, origin{head: h, own: slug(str(info, "title")), several: true}, n.path+"/paths")
+}
+
+// operations hands over the operations of a document, which are at a place in the input.
+func (s *session) operations(a *api, operations []operation, o origin, at string) {
+	switch {
+	case len(operations) == 0:
+		s.problem(&Problem{Path: at, Reason: jsondoc.Empty, Detail: "the document has no operations"})
+		return
+	case len(operations) > 1 && s.identified(o.head):
+		s.refuse(o.head, at, SeveralTools, oneID)
+		return
+	}
 	if _, p := s.provider(o); p != nil {
 		s.problem(p)
 		return

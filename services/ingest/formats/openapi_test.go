@@ -3,10 +3,14 @@ package formats
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	tooloperation "github.com/toolstream/toolstream/internal/tooldoc/operation"
 )
 
 // document is an OpenAPI document with the given paths and components.
@@ -267,5 +271,30 @@ func TestHostileReferences(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Methods of a Google API are OpenAPI operations.
+func TestDiscovery(t *testing.T) {
+	items, problems := Parse([]byte(`{"kind":"discovery#restDescription","name":"diary","title":"Diary API","rootUrl":"https://api.example/","servicePath":"diary/v3/",
+		"schemas":{"Entry":{"id":"Entry","type":"object","properties":{"id":{"type":"string"},"next":{"$ref":"Entry"}}}},
+		"methods":{"lost":{"path":"lost"},"watch":{"id":"diary.watch","path":"watch","httpMethod":"GET"}},
+		"resources":{"entries":{"methods":{"insert":{"id":"diary.entries.insert","path":"v1/{+parent}/entries","flatPath":"v1/users/{usersId}/entries","httpMethod":"POST","description":"Creates an entry.",
+			"parameters":{"parent":{"type":"string","location":"path","required":true,"description":"Whose."},"tags":{"type":"string","location":"query","repeated":true}},
+			"request":{"$ref":"Entry"},"response":{"$ref":"Entry"}}}}}}`), Options{})
+	want := []string{"tool openapi diary/GET /watch [diary] diary.watch", "tool openapi diary/POST /v1/users/{usersId}/entries [diary] diary.entries.insert", "! required /methods/lost"}
+	if got := lines(items, problems); !slices.Equal(got, want) || items[1].Path != "/resources/entries/methods/insert" {
+		t.Fatalf("have %q, want %q", got, want)
+	}
+	op, err := tooloperation.Parse(items[1].Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := op.Request(t.Context(), op.Servers()[0], json.RawMessage(`{"usersId":"me","tags":["a","b"],"body":{"next":{"id":"7"}}}`))
+	if err != nil || request.Method+" "+request.URL.String() != "POST https://api.example/diary/v3/v1/users/me/entries?tags=a&tags=b" {
+		t.Fatalf("%v, %v, of %s", request, err, op.Input())
+	}
+	if body, err := io.ReadAll(request.Body); err != nil || string(body) != `{"next":{"id":"7"}}` {
+		t.Errorf("body %s, %v", body, err)
 	}
 }

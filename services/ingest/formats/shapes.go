@@ -24,6 +24,7 @@ type shape struct {
 func shapes() []shape {
 	return []shape{
 		{tooldoc.OpenAPI, isDocument, splitOpenAPI},
+		{tooldoc.OpenAPI, isDiscovery, splitDiscovery},
 		{tooldoc.A2A, isAgentCard, splitAgentCard},
 		{tooldoc.GraphQL, isIntrospection, splitIntrospection},
 		{tooldoc.Protobuf, isDescriptorJSON, splitDescriptorJSON},
