@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolstream/toolstream/internal/kit/jsondoc"
 	"github.com/toolstream/toolstream/internal/tooldoc"
+	"github.com/toolstream/toolstream/pkg/schema"
 )
 
 // shape is a format whose objects hold several tools, and which a reader of its own
@@ -152,11 +153,35 @@ func foreign(m map[string]any) string {
 			return "looks like " + unsupported[key] + ", which is not supported"
 		}
 	}
+	if why := exported(m); why != "" {
+		return why
+	}
 	if namesServers(m) {
 		return "it names MCP servers, not tools: import what a server answers to tools/list; a source is to read the servers themselves"
 	}
 	if has(m, "lc") && isArray(m["id"]) {
 		return "looks like a serialised LangChain object that is no tool"
+	}
+	return ""
+}
+
+// exported names the program that wrote an object, and what to import instead.
+func exported(m map[string]any) string {
+	api, _ := m["api"].(map[string]any)
+	log, _ := m["log"].(map[string]any)
+	switch {
+	case has(m, "name_for_model") && str(api, "url") != "":
+		return "it names the OpenAPI document " + schema.Quote(str(api, "url")) + ": import that document"
+	case isArray(m["requests"]) && has(m, "order", "folders"):
+		return "looks like a Postman collection of version 1: export the collection as v2.1"
+	case str(m, "_type") == "export" && isArray(m["resources"]), strings.Contains(str(m, "type"), "insomnia.rest/"):
+		return "looks like an Insomnia export: import the OpenAPI document of the API, or a Postman collection v2.1"
+	case isArray(log["entries"]):
+		return "looks like an HTTP archive (HAR) of recorded requests: import the OpenAPI document of the API"
+	case isObject(m["operations"]) && isObject(m["shapes"]) && isObject(m["metadata"]):
+		return "looks like an AWS service model, which is not supported: import an OpenAPI document of the service"
+	case has(m, "smithy") && isObject(m["shapes"]):
+		return "looks like a Smithy model, which is not supported: import the OpenAPI document that Smithy makes of it"
 	}
 	return ""
 }
@@ -192,10 +217,10 @@ func meansProse(s *session, h head) bool {
 }
 
 // namesServers recognises files that name MCP servers: client configurations, the
-// server.json of a registry, the list of a registry, and the server tools of OpenAI and
+// server.json of a registry, the list of a registry, ToolHive's too, and the server tools of OpenAI and
 // Anthropic that represent a server.
 func namesServers(m map[string]any) bool {
-	if isObject(m["mcpServers"]) {
+	if isObject(m["mcpServers"]) || isObject(m["remote_servers"]) {
 		return true
 	}
 	if t := str(m, "type"); t == "mcp" && has(m, "server_url", "server_label", "connector_id") || t == "mcp_toolset" {
@@ -211,7 +236,7 @@ func namesServers(m map[string]any) bool {
 		return launches(first) || launches(inner)
 	case map[string]any:
 		for _, v := range servers {
-			if s, ok := v.(map[string]any); ok && has(s, "command", "url") && !has(m, "paths", "info") {
+			if s, ok := v.(map[string]any); ok && has(s, "command", "url", "image") && !has(m, "paths", "info") {
 				return true
 			}
 		}
