@@ -91,7 +91,7 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 	}
 	for at := range q.spans {
 		s := &q.spans[at]
-		s.rare = rareness(float64(s.weight)/q.mass, found[s.term], q.snapshot.sums[f].docs)
+		s.rare = rareness(float64(s.weight)/q.mass, found[s.term])
 	}
 	return q
 }
@@ -200,21 +200,17 @@ func (q Query) Holders(least float32, found func(slot uint32)) {
 	}
 }
 
-const (
-	muchOfQuery = 0.4  // share of a query, by idf, of a term that it is about
-	rareAmong   = 3500 // documents of a registry for each that may hold a rare term
-)
+// muchOfQuery is the share of a query, by idf, of a term that it is about.
+const muchOfQuery = 0.4
 
 // rareness returns how much it says, from 0 to 1, that a document holds a term with this share of
-// the query: the share, less if more documents hold the term than a rare term may have. In a small
-// registry a term of one document may be an everyday word, so it counts the less the more other
-// words the query has.
-func rareness(share float64, holders, documents int) float32 {
+// the query: the cube of the share over the number of documents that hold the term. A place or a
+// name among the words of a request is rare, too, and says little about the tool.
+func rareness(share float64, holders int) float32 {
 	if share < muchOfQuery {
 		return 0
 	}
-	few := max(math.Pow(share, 4), float64(documents)/rareAmong)
-	return float32(share * min(1, few/float64(holders)))
+	return float32(math.Pow(share/float64(holders), 3))
 }
 
 // lookUp adds the term's share to the scores of the slots. Rising slots are
