@@ -54,7 +54,7 @@ const (
 	RelatedProvider     // if providers are ranked: cosine of the query and the provider's own document
 	RelatedProviderName // share of the names of providers in the query that its own provider has
 	RelatedKnown        // best score of all, if the query is its name or id; less if they are spelt differently
-	RelatedRare         // best score of all, times the share of the query that are words of few entities, it among them
+	RelatedRare         // best score of all, times the cube of the share of the query that are words of few entities, it among them
 	FeatureCount
 )
 

@@ -72,7 +72,7 @@ func (w *words) ask(scope *[lexical.FieldCount][]int, text string, fields ...lex
 func (w *words) holders(found func(slot uint32)) {
 	for i := range w.asked {
 		if w.asked[i].field == lexical.Stem {
-			w.asked[i].query.Holders(leastRare, found)
+			w.asked[i].query.Holders(found)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (w *words) holders(found func(slot uint32)) {
 type exact struct {
 	query, needs index.Lexical
 	covered      float64   // share of the need that it covers best
-	rare         float64   // largest sum of the rareness of a need's words
+	rare         float64   // the same, by the share of its documents that each word has it in
 	apart        []float64 // the weighted sum of each need by itself
 }
 

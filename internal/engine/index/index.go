@@ -145,7 +145,7 @@ type Candidate struct {
 	Named      float64        // share of its label that the query contains, from 0 to 1; the index leaves it at 0
 	Naming     []string       // the words of a query that name its provider; the index leaves them out
 	Known      float64        // 1 if the query is its name or id, .75 if case or separators differ, .5 within one edit, else 0
-	Rare       float64        // largest sum over a need's words that the entity holds of their rareness: the share of the need, by idf, of a word that few entities hold, if it is much of the need
+	Rare       float64        // the largest sum over a need's words that the entity holds: share of the need, by idf, over the number of entities that hold the word
 	Covered    float64        // largest share of a need's words that the whole entity holds, rare words counting most
 
 	Needs  []float64 // the score of each need by itself against the name and flat texts, by the model of a lookup that asks Apart

@@ -388,9 +388,3 @@ func TestCover(t *testing.T) {
 		t.Errorf("of nothing: %v", got)
 	}
 }
-
-func TestRareness(t *testing.T) {
-	if one, two, less, little := rareness(1, 1), rareness(1, 2), rareness(0.5, 1), rareness(0.3, 1); one != 1 || two != 0.125 || less != 0.125 || little != 0 {
-		t.Errorf("%v, %v of two documents, %v for half of the query, %v for less", one, two, less, little)
-	}
-}

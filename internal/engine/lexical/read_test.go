@@ -125,7 +125,7 @@ func TestTheRestIsHeld(t *testing.T) {
 		t.Errorf("scores %v, covered %v, rare %v", scores, covered, rare)
 	}
 	var held []uint32
-	q.Holders(0, func(slot uint32) { held = append(held, slot) })
+	q.Holders(func(slot uint32) { held = append(held, slot) })
 	if !slices.Contains(held, 0) {
 		t.Errorf("%v", held)
 	}

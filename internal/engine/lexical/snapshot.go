@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sync"
 
@@ -68,13 +67,12 @@ type span struct {
 	weight float32
 	dead   slotSet
 	term   int     // its place in the query
-	rare   float32 // see rareness
+	rarity float32 // 1 for a term of one document, 1/n of n
 }
 
 // Query looks the terms up. Terms that no document holds are dropped.
 func (s *Snapshot) Query(f Field, terms Terms) Query {
 	q := Query{snapshot: s, spans: make([]span, 0, len(terms)*len(s.parts))}
-	found := make([]int, len(terms)) // documents
 	for i := range terms {
 		term := &terms[i]
 		first, df := len(q.spans), q.look(f, term.Text, 1)
@@ -85,13 +83,8 @@ func (s *Snapshot) Query(f Field, terms Terms) Query {
 		q.mass += float64(weight)
 		for at := first; at < len(q.spans); at++ {
 			q.spans[at].weight *= weight
-			q.spans[at].term = i
+			q.spans[at].term, q.spans[at].rarity = i, 1/float32(df)
 		}
-		found[i] = df
-	}
-	for at := range q.spans {
-		s := &q.spans[at]
-		s.rare = rareness(float64(s.weight)/q.mass, found[s.term])
 	}
 	return q
 }
@@ -160,7 +153,8 @@ func (q Query) Scores(slots []uint32, out []float32) {
 
 // Cover is Scores, and also writes into covered the share of the query that each document
 // contains, from 0 to 1: a term counts by its idf, however often it occurs. A term that no
-// document contains counts as the rarest. Into rare it writes the sum of their rareness.
+// document contains counts as the rarest. In rare a term counts by the share of its documents
+// that each is, too.
 func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 	clear(out)
 	clear(covered)
@@ -176,7 +170,7 @@ func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 			out[n] += float32(s.weight * s.list[at].impact)
 			if last[n] <= s.term {
 				last[n] = s.term + 1
-				rare[n] += s.rare
+				rare[n] += share * s.rarity
 				if s.list[at].impact > 0 {
 					covered[n] += share
 				}
@@ -185,11 +179,12 @@ func (q Query) Cover(slots []uint32, out, covered, rare []float32) {
 	}
 }
 
-// Holders calls found with the slots of the documents that hold a term of more than this rareness.
-func (q Query) Holders(least float32, found func(slot uint32)) {
+// Holders calls found with the slots of the documents that hold a term of few documents, at most
+// maxHolders, which is much of the query.
+func (q Query) Holders(found func(slot uint32)) {
 	for i := range q.spans {
 		s := &q.spans[i]
-		if s.rare <= least {
+		if s.rarity*maxHolders < 1 || float64(s.weight) < muchOfQuery*q.mass {
 			continue
 		}
 		for _, p := range s.list {
@@ -200,18 +195,10 @@ func (q Query) Holders(least float32, found func(slot uint32)) {
 	}
 }
 
-// muchOfQuery is the share of a query, by idf, of a term that it is about.
-const muchOfQuery = 0.4
-
-// rareness returns how much it says, from 0 to 1, that a document holds a term with this share of
-// the query: the cube of the share over the number of documents that hold the term. A place or a
-// name among the words of a request is rare, too, and says little about the tool.
-func rareness(share float64, holders int) float32 {
-	if share < muchOfQuery {
-		return 0
-	}
-	return float32(math.Pow(share/float64(holders), 3))
-}
+const (
+	maxHolders  = 5
+	muchOfQuery = 0.3
+)
 
 // lookUp adds the term's share to the scores of the slots. Rising slots are
 // found near each other.

@@ -226,12 +226,13 @@ func setOwners(rs []Ranked, most float64) {
 const leastKnown = 10
 
 // setKnown sets what the best score is worth to a candidate that the query names, or that holds
-// words that few have.
+// words that few have. The cube leaves words of short queries: a long request has rare words by
+// chance.
 func setKnown(rs []Ranked, most float64) {
 	for i := range rs {
 		r := &rs[i]
 		r.Features[fusion.RelatedKnown] = max(most, leastKnown) * r.Known
-		r.Features[fusion.RelatedRare] = most * r.Rare
+		r.Features[fusion.RelatedRare] = most * r.Rare * r.Rare * r.Rare
 	}
 }
 
