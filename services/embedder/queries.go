@@ -53,8 +53,9 @@ func (s *Service) Handle(ctx context.Context, body []byte) ([]byte, error) {
 
 // Embed returns a vector for each text of a query, in order; an empty vector means that
 // the text has nothing to embed. Its length is the share of the text that the model knows: the
-// less it knows, the less resemblance counts. The vectors are shared and must not be changed. Concurrent
-// calls with the same texts share a call of the model, which goes on if its caller leaves.
+// less it knows, the less resemblance counts. The vectors are shared and must not be changed.
+// Concurrent calls with the same texts share a call of the model, which goes on if its caller
+// leaves.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("embed query: %w", err)

@@ -217,10 +217,10 @@ func (in *interpreter) together(f Field, term, marker string) bool {
 }
 
 // nearest returns the word of the index with the fewest edits, and of several the one in most
-// documents, and their number; "" for none. A word of another language than English is read as a word of its
-// language, or as one that differs at the end (calendario). The first letter of a short word, and
-// of a word with two edits, is right: a slip is seldom there, and other words often differ there
-// alone.
+// documents, and their number; "" for none. A word of another language than English is read as a
+// word of its language, or as one that differs at the end (calendario). The first letter of a short
+// word, and of a word with two edits, is right: a slip is seldom there, and other words often differ
+// there alone.
 func (in *interpreter) nearest(word string) (string, int) {
 	first, _ := utf8.DecodeRuneInString(word)
 	edits := 1

@@ -60,8 +60,7 @@ const (
 
 // MeasureKnown imports documents into a toolstream of its own and searches for n names of tools, in
 // each spelling, and for n words that one tool alone has, alone and with the last word of another
-// name. Names and words are chosen by the
-// seed. A tool is right if its name is the same, in whatever case and with whatever separators.
+// name. Names and words are chosen by the seed. A tool is right if its name is the same, in whatever case and with whatever separators.
 func MeasureKnown(ctx context.Context, opt Options, n int, seed uint64) (Known, error) {
 	r, out := &run{opt: opt}, Known{Seed: seed}
 	err := r.serve(ctx, func() error {

@@ -24,7 +24,7 @@ func (m *Manager) Reindex(ctx context.Context, r Request) (Report, error) {
 		if err != nil {
 			return Report{}, err
 		}
-		if change, err = m.to(ctx, next); err != nil {
+		if change, err = m.cfg.targeting(ctx, next); err != nil {
 			return Report{}, err
 		}
 	}
@@ -36,13 +36,13 @@ func (m *Manager) Reindex(ctx context.Context, r Request) (Report, error) {
 	return m.Report(ctx), nil
 }
 
-// to returns the change that makes a model the target.
-func (m *Manager) to(ctx context.Context, next Version) (func(Plan) (Plan, error), error) {
-	topics, err := m.cfg.Bus.Versions(ctx)
+// targeting returns the change that makes a model the target.
+func (c Config) targeting(ctx context.Context, next Version) (func(Plan) (Plan, error), error) {
+	topics, err := c.Bus.Versions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := folders(m.cfg.Settings.Data)
+	dirs, err := folders(c.Settings.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (m *Manager) followSetting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	change, err := m.to(ctx, next)
+	change, err := m.cfg.targeting(ctx, next)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,9 @@ type owned struct {
 	owner string
 }
 
-// collection returns the tools in an object of no known format, nil if it has none.
-func (s *session) collection(n node) []owned {
-	if recognise(n.object()) != tooldoc.JSON || !s.opt.mayBe(tooldoc.MCP) && !s.opt.mayBe(tooldoc.Function) {
+// collectionOf returns the tools in an object of no known format, nil if it has none.
+func collectionOf(opt *Options, n node) []owned {
+	if recognise(n.object()) != tooldoc.JSON || !opt.mayBe(tooldoc.MCP) && !opt.mayBe(tooldoc.Function) {
 		return nil
 	}
 	return collect(n)

@@ -20,11 +20,11 @@ func splitDiscovery(s *session, n node, h head) {
 		"components": map[string]any{"schemas": openAPISchema(m["schemas"])},
 	}
 	a := &api{doc: doc, refs: &references{doc: doc, sizes: map[uintptr]int{}}, head: headed(m, "title", "version", "description")}
-	s.operations(a, s.methodsOf(m, n.path, h), origin{head: h, own: ownerID(str(m, "name")), several: true}, n.path)
+	splitOperations(s, a, methodsOf(s, m, n.path, h), origin{head: h, own: ownerID(str(m, "name")), several: true}, n.path)
 }
 
 // methodsOf lists the methods of a discovery document or of a resource in it.
-func (s *session) methodsOf(m map[string]any, at string, h head) (out []operation) {
+func methodsOf(s *session, m map[string]any, at string, h head) (out []operation) {
 	methods, _ := m["methods"].(map[string]any)
 	for _, k := range jsondoc.Keys(methods) {
 		method, _ := methods[k].(map[string]any)
@@ -39,7 +39,7 @@ func (s *session) methodsOf(m map[string]any, at string, h head) (out []operatio
 	resources, _ := m["resources"].(map[string]any)
 	for _, k := range jsondoc.Keys(resources) {
 		resource, _ := resources[k].(map[string]any)
-		out = append(out, s.methodsOf(resource, jsondoc.Pointer(at, "resources", k), h)...)
+		out = append(out, methodsOf(s, resource, jsondoc.Pointer(at, "resources", k), h)...)
 	}
 	return out
 }

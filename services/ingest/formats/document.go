@@ -90,7 +90,7 @@ func (s *session) recognised(n node, h head, several bool) {
 		splitList(s, n, h, l)
 		return
 	}
-	if tools := s.collection(n); len(tools) > 0 {
+	if tools := collectionOf(&s.opt, n); len(tools) > 0 {
 		splitCollection(s, n, h, tools)
 		return
 	}

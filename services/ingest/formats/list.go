@@ -73,7 +73,7 @@ func readListed(s *session, n node, h head, l list) {
 		splitList(s, n, h, inner)
 		return
 	}
-	if tools := s.collection(n); len(tools) > 0 {
+	if tools := collectionOf(&s.opt, n); len(tools) > 0 {
 		splitCollection(s, n, h, tools)
 		return
 	}

@@ -56,11 +56,11 @@ func splitOpenAPI(s *session, n node, h head) {
 	if len(operations) == 0 && refused {
 		return
 	}
-	s.operations(a, operations, origin{head: h, own: slug(str(info, "title")), several: true}, n.path+"/paths")
+	splitOperations(s, a, operations, origin{head: h, own: slug(str(info, "title")), several: true}, n.path+"/paths")
 }
 
-// operations hands over the operations of a document, which are at a place in the input.
-func (s *session) operations(a *api, operations []operation, o origin, at string) {
+// splitOperations hands over the operations of a document, which are at a place in the input.
+func splitOperations(s *session, a *api, operations []operation, o origin, at string) {
 	switch {
 	case len(operations) == 0:
 		s.problem(&Problem{Path: at, Reason: jsondoc.Empty, Detail: "the document has no operations"})
